@@ -1,6 +1,7 @@
 //! A dispatcher on a driver whose calls do nothing, and chains of tasks.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::hal::{Device, Driver};
@@ -14,6 +15,8 @@ use crate::null::Null;
 pub enum Shape {
     /// From ready to complete: the tasks are there, and the first of them is released.
     Ready,
+    /// The same, of tasks whose functions count.
+    Counting,
     /// From its submission to its end.
     /// The one before is launched, and perhaps complete.
     Behind,
@@ -81,7 +84,7 @@ impl Ground {
 
     pub fn chain(&self, shape: Shape) -> Chain {
         let template = template(if shape == Shape::ReplayOfFour { 4 } else { 1 });
-        Chain { tasks: self.tasks(), shape, template, first: None, last: None }
+        Chain { tasks: self.tasks(), shape, template, first: None, last: None, count: Count::leaked() }
     }
 }
 
@@ -104,6 +107,22 @@ impl Drop for Ground {
     }
 }
 
+/// The tasks that have run of a chain whose functions count.
+#[repr(align(128))]
+struct Count(AtomicU64);
+
+impl Count {
+    /// One that is never freed: a function that refers to it owns nothing.
+    fn leaked() -> &'static Count {
+        Box::leak(Box::new(Count(AtomicU64::new(0))))
+    }
+
+    /// The tasks run one after the other.
+    fn add(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
 /// Tasks that come after each other.
 pub struct Chain {
     tasks: Tasks,
@@ -112,6 +131,8 @@ pub struct Chain {
     /// It is held.
     first: Option<Handle>,
     last: Option<Handle>,
+    /// Of tasks whose functions count.
+    count: &'static Count,
 }
 
 impl Chain {
@@ -119,7 +140,7 @@ impl Chain {
     #[inline(never)]
     pub fn counted_tasks(&mut self, count: u32) {
         match self.shape {
-            Shape::Ready | Shape::Behind => (0..count).for_each(|_| self.task()),
+            Shape::Ready | Shape::Counting | Shape::Behind => (0..count).for_each(|_| self.task()),
             Shape::Replay | Shape::ReplayOfFour => (0..count / GROUP).for_each(|_| self.replay()),
             Shape::Groups => {
                 for _ in 0..count / GROUP {
@@ -153,7 +174,16 @@ impl Chain {
     }
 
     fn task(&mut self) {
-        let task = self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done));
+        let task = if self.shape == Shape::Counting {
+            let count = self.count;
+            let counts = move |_: &mut Lane<'_>| {
+                count.add();
+                Ok(More::Done)
+            };
+            self.tasks.kernel("task", counts)
+        } else {
+            self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done))
+        };
         let task = match &self.last {
             Some(last) => task.after(last),
             None => task,
@@ -168,6 +198,11 @@ impl Chain {
             None => replay,
         };
         self.last = Some(replay.submit().expect("there is room"));
+    }
+
+    /// How many of its tasks have run whose functions count.
+    pub fn ran(&self) -> u64 {
+        self.count.0.load(Ordering::Relaxed)
     }
 
     /// The last task.

@@ -7,16 +7,21 @@
 //! instructions, and `-- shapes device` the same on a device beside streams and events; `-- stress` prints that of
 //! tasks on arrays there, as CUDASTF's stress tests measure it, and `-- stress instructions` its instructions.
 //! `-- frame` prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a
-//! pipeline. Each figure that has a limit stands beside it, and the program fails if one is above.
+//! pipeline. `-- beside 1 8` puts ready to complete beside oneTBB's flow graph, in one process and in turns
+//! (`graph/benches/beside.sh`). Each figure that has a limit stands beside it, and the program fails if one is above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
 //! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
 //! dispatcher, which launches one task at a time, so it is also the time that the launching thread spends on a task.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
+mod beside;
 mod chain;
 mod count;
 mod device;
+// oneTBB's flow graph, as beside the graph alone.
+#[path = "../../graph/benches/beside/flow.rs"]
+mod flow;
 mod frame;
 // The driver that does nothing, for the submission of copies and that of tasks.
 #[allow(dead_code)]
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         ["stress", "instructions"] => stress::report_instructions(),
         ["frame"] => frame::report(),
         ["stages"] => stages::report(),
+        ["beside", ref counts @ ..] => beside::report(&numbers(counts)),
         ["counted-shape", pattern, way] => patterns::counted(pattern, way),
         ["counted-stress", way] => stress::counted(way),
         ["counted", shape, tasks] => count::counted(shape, tasks),

@@ -2,7 +2,8 @@
 # The cost of a task in the graph, beside oneTBB's flow graph and rayon's plain tasks: in one process, in turns.
 # Usage: graph/benches/beside.sh [threads ...; default 1 and the number of processors]
 #
-# Fails if a task in the graph costs more than in the flow graph. Needs a C++ compiler and oneTBB (Debian, Ubuntu:
+# The same of the whole dispatcher, on a driver that does nothing. Fails if a task in the graph, or from ready to
+# complete in the dispatcher, costs more than in the flow graph. Needs a C++ compiler and oneTBB (Debian, Ubuntu:
 # libtbb-dev); nothing else of the project does.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,4 +22,8 @@ printf '#include <oneapi/tbb/flow_graph.h>\nint main() { tbb::flow::graph graph;
 "$compiler" -std=c++17 -O3 -Wall -Wextra -Werror -shared -fPIC "$here/beside/flow.cpp" -ltbb -o "$build/libbeside.so"
 [ $# -gt 0 ] || set -- $(printf '1\n%s\n' "$(nproc)" | uniq)
 cd "$here/.."
-BESIDE_LIBRARY=$build/libbeside.so cargo bench --quiet --bench beside -- "$@"
+export BESIDE_LIBRARY=$build/libbeside.so
+failed=0
+cargo bench --quiet --bench beside -- "$@" || failed=$?
+cargo bench --quiet -p overtake --bench dispatch -- beside "$@" || failed=$?
+exit "$failed"
