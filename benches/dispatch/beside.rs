@@ -1,5 +1,5 @@
-//! Ready to complete, beside oneTBB's flow graph: in one process, in turns. `graph/benches/beside.sh` builds the library
-//! of oneTBB, and names it in `BESIDE_LIBRARY`.
+//! Ready to complete, beside oneTBB's flow graph: in one process, in turns. `graph/benches/beside.sh` builds the
+//! library of oneTBB, and names it in `BESIDE_LIBRARY`.
 //!
 //! Both have chains of nodes that are there before, a chain a thread, with functions that count. The dispatcher's are
 //! tasks of a kernel each: they have a lane, a launch, and an outcome that threads can wait for.

@@ -30,8 +30,8 @@ impl Graph {
     /// is called with each, and returns whether another one may follow.
     ///
     /// The caller launches all, and then reports all, in this order. It launches each only behind a launch of the one
-    /// before that has succeeded, and was the last of that; if not it says so by [`Graph::take_back`], before it reports
-    /// that one.
+    /// before that has succeeded, and was the last of that; if not it says so by [`Graph::take_back`], before it
+    /// reports that one.
     #[inline(always)] // called in one place
     pub fn next_behind(&mut self, last: NodeId, mut each: impl FnMut(Behind) -> bool) {
         let slots = self.nodes.slots();
@@ -71,8 +71,8 @@ impl Graph {
     }
 
     /// So many nodes have been launched, from this one on: each but the first was handed out behind the one before it
-    /// ([`Graph::next_behind`]), and so was one more behind the last of them. No other call has changed the graph since.
-    /// Returns the place of the first.
+    /// ([`Graph::next_behind`]), and so was one more behind the last of them. No other call has changed the graph
+    /// since. Returns the place of the first.
     #[inline(always)] // called in one place
     pub fn launched_behind(&mut self, first: NodeId, count: u32) -> Point {
         let mut node = first.index;
@@ -93,7 +93,7 @@ impl Graph {
         point
     }
 
-    /// The kernel that [`Graph::next`] returns next, whatever the reports of those say that are being launched: they
+    /// The kernel that [`Graph::next`] returns next, for all reports of those that are being launched: they
     /// are kernels of its priority, and the ready nodes are all of that kind. It joins no other lane. There is none
     /// behind a node that another lane or the host waits for: that one is reported first.
     ///

@@ -102,8 +102,8 @@ proptest! {
         model.finish();
     }
 
-    /// Nodes that are handed out in bursts, which end anywhere, are launched in the same order, in the same lanes and at
-    /// the same points as one by one.
+    /// Nodes that are handed out in bursts, which end anywhere, are launched in the same order, in the same lanes and
+    /// at the same points as one by one.
     #[test]
     fn bursts_are_launched_as_single_nodes(
         moves in moves(80),

@@ -109,7 +109,7 @@ pub fn end_when_an_urgent_task_comes(rig: &Rig) -> Outcome {
     log.is(&["a", "b", "urgent", "c", "d"])
 }
 
-/// What is launched behind a sync point joins all that has been submitted before it.
+/// A task that is launched behind a sync point joins all that has been submitted before it.
 pub fn end_at_a_sync_point(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let log = Log::default();
