@@ -9,7 +9,7 @@ use threads::Bell;
 
 use crate::dispatch::expectations::LINGER;
 use crate::dispatch::marks::{Mark, Marks as LaneMarks, furthest};
-use crate::dispatch::shared::Shared;
+use crate::dispatch::shared::{Held, Shared};
 use crate::work::function::Function;
 
 /// Points that no thread waits for are marked together, when no further one has come for so long.
@@ -97,17 +97,15 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
         match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
-            Look::At(marks, next) => {
-                let has_seen_end = ask(shared, &marks, host, next.may_share);
-                if has_seen_end && let Some(next) = leave(shared) {
+            Look::At(marks, next) => match ask(shared, &marks, host, next.may_share) {
+                Answer::Ready(function) => {
                     drop(post);
-                    return Some(next);
+                    return Some(function);
                 }
                 // There may be more that a thread waits for.
-                if !(has_seen_end && next.is_awaited) {
-                    next.wait(host, bell, &mut news);
-                }
-            }
+                Answer::Reached if next.is_awaited => {}
+                Answer::Nothing | Answer::Reached => next.wait(host, bell, &mut news),
+            },
         }
     }
     None
@@ -126,8 +124,7 @@ fn leave_turn(shared: &Shared, host: &dyn Host) {
 }
 
 /// Leaves the watch for a function that has become ready, if another thread can keep it.
-fn leave(shared: &Arc<Shared>) -> Option<(NodeId, Function)> {
-    let mut held = shared.enter();
+fn leave(shared: &Shared, held: &mut Held<'_>) -> Option<(NodeId, Function)> {
     if !held.sleepers.may_leave_watch(shared.bells.len()) {
         return None;
     }
@@ -221,25 +218,35 @@ fn look_span(pending: Nanos) -> Nanos {
     span.clamp(LOOK_SPANS.0, LOOK_SPANS.1)
 }
 
-/// Asks about these marks. Returns whether the device has come to one.
-fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: bool) -> bool {
+/// The answer of the device about marks.
+enum Answer {
+    /// It has come to none.
+    Nothing,
+    /// It has come to one, or has failed.
+    Reached,
+    /// So this function is ready, and the watch has been left for it.
+    Ready((NodeId, Function)),
+}
+
+/// Asks about these marks.
+fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: bool) -> Answer {
     let reached = match furthest(marks, |event| shared.driver.event_query(event)) {
         Ok(reached) => reached,
         Err(error) => {
             let mut held = shared.enter();
             held.lose_device(error);
             shared.pump(held);
-            return true;
+            return Answer::Reached;
         }
     };
     if reached.is_empty() {
-        return false;
+        return Answer::Nothing;
     }
     // Asked after the marks: work behind a lost copy goes on when the layer knows of the loss.
     let is_any_copy_lost = shared.has_lost_copies();
     // A function that becomes ready is run by this thread, at once.
     if !is_any_copy_lost && may_share && report(shared, &reached, host) {
-        return true;
+        return Answer::Reached;
     }
     let mut held = shared.enter();
     if is_any_copy_lost {
@@ -248,8 +255,15 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
     for (lane, mark) in reached {
         held.reach(lane, mark);
     }
+    if held.may_have_step() {
+        // Others are rung for the functions meanwhile.
+        shared.pump(held);
+        held = shared.enter();
+    }
+    // In the same hold of the lock: no other thread is rung for the function first, which takes microseconds.
+    let next = leave(shared, &mut held);
     shared.pump(held);
-    true
+    next.map_or(Answer::Reached, Answer::Ready)
 }
 
 /// Leaves the marks that the device has come to for the thread that submits or waits: it has the state at hand, and
