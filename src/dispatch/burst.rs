@@ -35,6 +35,8 @@ impl State {
             [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
             let (body, launching) = (bodies.running(node), &mut ahead.launches[ahead.count]);
             std::mem::swap(&mut body.work, &mut launching.work);
+            // The thread that has submitted it has written it.
+            prefetch(launching.work.place());
             // The work before it in its lane is a kernel.
             let can_begin = Cell::new(Some(false));
             launching.call = Call { node, turn: Cell::new(turn), can_begin, ..*call };
@@ -79,6 +81,7 @@ impl State {
         let (turn, can_begin) = (ready.turn.into(), can_begin.into());
         launching.call = Call { node: ready.node, turn, lane, priority: ready.priority, can_begin };
         std::mem::swap(&mut body.work, &mut launching.work);
+        prefetch(launching.work.place());
         if let Some(slot) = self.graph.ahead() {
             self.bring(slot);
         }

@@ -55,6 +55,15 @@ impl Launch {
         if std::mem::needs_drop::<F>() { Launch::Own(Box::new(launch)) } else { Launch::Bare(Box::new(launch)) }
     }
 
+    /// The place of its own memory. Null if it has none.
+    #[inline]
+    fn place(&self) -> *const u8 {
+        match self {
+            Launch::Own(launch) | Launch::Bare(launch) => std::ptr::from_ref(&**launch).cast(),
+            Launch::Step(..) => std::ptr::null(),
+        }
+    }
+
     #[inline]
     pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self {
@@ -80,6 +89,12 @@ impl Work {
     #[inline]
     pub fn is_bare(&self) -> bool {
         matches!(self, Work::Nothing | Work::Launch(Launch::Bare(_)))
+    }
+
+    /// The place of the memory that its launch looks at. Null if there is none.
+    #[inline]
+    pub fn place(&self) -> *const u8 {
+        if let Work::Launch(launch) = self { launch.place() } else { std::ptr::null() }
     }
 
     /// Submits the work, if it is a device's.
