@@ -38,7 +38,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
-mod burst;
 mod convoys;
 mod data;
 mod devices;
@@ -65,8 +64,8 @@ mod reserve;
 mod room;
 mod submit;
 mod template;
+mod volley;
 
-pub use burst::Behind;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,
@@ -80,3 +79,4 @@ pub use options::{Inference, LANE_DEVICES_MAX, LANES_MAX, Options, Order};
 pub use refused::{Label, Refused};
 pub use template::{Planned, Replay, Template};
 pub use terms::{Direction, Priorities, Priority};
+pub use volley::Behind;

@@ -102,30 +102,30 @@ proptest! {
         model.finish();
     }
 
-    /// Nodes that are handed out in bursts, which end anywhere, are launched in the same order, in the same lanes and
+    /// Nodes that are handed out in volleys, which end anywhere, are launched in the same order, in the same lanes and
     /// at the same points as one by one.
     #[test]
-    fn bursts_are_launched_as_single_nodes(
+    fn volleys_are_launched_as_single_nodes(
         moves in moves(80),
         lanes in 1_u8..4,
         groups in 1_u8..3,
         ends in vec((0_usize..8, 0_usize..8), 80),
     ) {
-        let [mut bursts, mut singles] = [(); 2].map(|()| Model::new(options(lanes, groups)));
+        let [mut volleys, mut singles] = [(); 2].map(|()| Model::new(options(lanes, groups)));
         for (one, (most, launched)) in moves.into_iter().zip(ends) {
             if matches!(one.0 % 32, 9..=11 | 25..=27) {
-                let launches = bursts.burst(most, launched);
+                let launches = volleys.volley(most, launched);
                 let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
                 prop_assert_eq!(launches, same);
-                bursts.settle();
+                volleys.settle();
                 singles.settle();
             } else {
-                make(&mut bursts, one);
+                make(&mut volleys, one);
                 make(&mut singles, one);
             }
-            prop_assert_eq!(bursts.trace(), singles.trace());
+            prop_assert_eq!(volleys.trace(), singles.trace());
         }
-        bursts.finish();
+        volleys.finish();
         singles.finish();
     }
 

@@ -25,7 +25,7 @@ impl Default for Launching {
     }
 }
 
-/// So many launches of a burst come behind its first.
+/// So many launches of a volley come behind its first.
 pub(crate) const AHEAD_MAX: usize = 7;
 
 /// Launches that are made behind the one at hand before that is reported.
@@ -43,7 +43,7 @@ pub(crate) struct Ahead {
 pub(crate) struct Kit {
     /// The step at hand, if it is this. It stays in its place from one launch to the next.
     pub launching: Launching,
-    /// Those behind it in a burst.
+    /// Those behind it in a volley.
     pub ahead: Ahead,
     /// The step at hand, if it is another.
     pub other: Option<Step>,

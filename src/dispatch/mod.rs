@@ -5,7 +5,6 @@
 pub(crate) mod arrivals;
 mod beside;
 pub(crate) mod body;
-mod burst;
 mod captures;
 mod dispatcher;
 mod drain;
@@ -35,6 +34,7 @@ pub(crate) mod step;
 mod trail;
 mod turn;
 mod visit;
+mod volley;
 mod waits;
 mod watch;
 

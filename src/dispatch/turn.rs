@@ -84,7 +84,7 @@ pub(crate) trait Steps {
 }
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, or
-/// those of a burst, without the lock, takes that again, and returns how many they were. The thread on watch goes on
+/// those of a volley, without the lock, takes that again, and returns how many they were. The thread on watch goes on
 /// when none are left to this one: a thread that submits one task does not have to dispatch those of all others for
 /// ever. A thread that has nothing else to do says so by `goes_on`, which is asked with the lock held, and takes
 /// another share.

@@ -128,7 +128,7 @@ impl Shared {
             if other.is_some() {
                 self.take(held, other, visit);
             } else if ahead.count > 0 {
-                taken = self.launch_burst(held, (launching, ahead), copies, visit, visits);
+                taken = self.launch_volley(held, (launching, ahead), copies, visit, visits);
             } else if joins.is_empty() {
                 self.launch_here(held, launching, &[], copies, visit);
             } else {

@@ -1,8 +1,8 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
-mod burst;
 mod checks;
 mod replay;
+mod volley;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;

@@ -1,10 +1,10 @@
-//! Bursts of launches, and the traces of a model.
+//! Volleys of launches, and the traces of a model.
 
 use overtake_graph::{Point, Priority, Runner, Stage, Statistics};
 
 use super::{Item, Model};
 
-/// A node that has been handed out in a burst.
+/// A node that has been handed out in a volley.
 struct Launch {
     number: usize,
     turn: u32,
@@ -15,7 +15,7 @@ struct Launch {
 impl Model {
     /// Hands out the next node of the device, and up to so many behind or beside it. Of those so many are launched, but
     /// none behind one that fails or has more to launch. Returns the numbers and turns of all that are launched.
-    pub fn burst(&mut self, most: usize, launched: usize) -> Vec<(usize, u32)> {
+    pub fn volley(&mut self, most: usize, launched: usize) -> Vec<(usize, u32)> {
         let Some(ready) = self.graph.next(Runner::Device) else { return vec![] };
         let (mut last, priority, turn) = (ready.node, ready.priority, ready.turn);
         let (lane, joins) = (ready.place.unwrap().lane, ready.joins.to_vec());

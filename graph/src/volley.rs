@@ -1,4 +1,4 @@
-//! Bursts: kernels that are handed out before the launch of the one before them is reported, so that a caller with a
+//! Volleys: kernels that are handed out before the launch of the one before them is reported, so that a caller with a
 //! lock takes it once for all of them. The order is that of [`Graph::next`].
 
 use terms::Priority;

@@ -1,7 +1,7 @@
-//! Bursts: kernels that are launched one behind the other, and reported together. The lock is taken once for all of
+//! Volleys: kernels that are launched one behind the other, and reported together. The lock is taken once for all of
 //! them.
 //!
-//! A burst is over when a thread has taken the lock meanwhile or has left something in the intake, and behind a launch
+//! A volley is over when a thread has taken the lock meanwhile or has left something in the intake, and behind a launch
 //! that has failed, has more to launch, or has made copies. The nodes behind that are taken back, as if they had not
 //! been handed out: so nothing that happens during a launch is seen later than by a launch alone.
 
@@ -89,7 +89,7 @@ impl State {
         ahead.count < AHEAD_MAX && !is_wanted
     }
 
-    /// All launches of a burst but for the last have been made, and that is returned. `is_chain` says that they are a
+    /// All launches of a volley but for the last have been made, and that is returned. `is_chain` says that they are a
     /// chain, and that nothing else has changed since they were handed out.
     #[inline]
     fn launched_before_last<'l>(
@@ -135,10 +135,10 @@ impl State {
 }
 
 impl Shared {
-    /// Makes the launches of a burst, and takes the lock again to report them. `visits` are those of the lock when they
-    /// were handed out. Returns how many launches have been made.
+    /// Makes the launches of a volley, and takes the lock again to report them. `visits` are those of the lock when
+    /// they were handed out. Returns how many launches have been made.
     #[inline(never)]
-    pub fn launch_burst<'s>(
+    pub fn launch_volley<'s>(
         &'s self,
         held: &mut Held<'s>,
         (launching, ahead): (&mut Launching, &mut Ahead),
