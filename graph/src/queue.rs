@@ -199,6 +199,14 @@ impl Queue {
         self.levels[level_of(priority)].taken += count;
     }
 
+    /// A node that has been taken, or counted, is not taken now: while its phase is at hand that has had one less.
+    pub fn discount(&mut self, slot: &Slot) {
+        let level = &mut self.levels[level_of(slot.told)];
+        if level.phase == slot.kind.phase() {
+            level.taken = level.taken.saturating_sub(1);
+        }
+    }
+
     /// The node whose turn it is, if it is a kernel of this priority without joins, and all ready nodes are such, but
     /// for their joins. It leaves the queue.
     #[inline]
@@ -236,7 +244,6 @@ impl Queue {
     #[inline(never)]
     pub fn put_back(&mut self, slots: &mut [Slot], node: u32) {
         let (number, phase) = (level_of(slots[node as usize].effective), slots[node as usize].kind.phase());
-        self.levels[number].taken = self.levels[number].taken.saturating_sub(1);
         let sole = std::mem::replace(&mut self.sole, NONE);
         if sole != NONE {
             self.push_in_ring(slots, sole);

@@ -133,6 +133,7 @@ impl Graph {
         let slot = &mut self.nodes[node];
         slot.turns -= 1;
         slot.stage = Stage::Waiting;
+        self.device.discount(slot);
         let (before, strand) = (slot.edge.from, slot.strand);
         let may_be_behind = slot.into == node | IN_SLOT && !slot.edge.is_counted && slot.edge.mark == Mark::Launched;
         let is_behind = may_be_behind && self.nodes[before].stage == Stage::Running;
@@ -175,7 +176,8 @@ fn is_next_kernel(slot: &Slot, priority: Priority, device: u8) -> bool {
     is_only & is_counted & is_alike & slot.poison.is_none()
 }
 
-/// Whether nothing waits for a node but the one behind it in its lane, if there is one.
+/// Whether nothing waits for a node but the one behind it in its lane, if there is one, and that comes behind all that
+/// are ready: another phase or priority may be next when the node has been launched.
 #[inline]
 fn has_one_behind_at_most(last: &Slot, slots: &[Slot]) -> bool {
     let edge = last.out.first;
@@ -183,7 +185,8 @@ fn has_one_behind_at_most(last: &Slot, slots: &[Slot]) -> bool {
         matches!(slot.edge.mark, Mark::Launched)
             && slot.edge.out_next == NONE
             && slot.strand == NONE
-            && slot.kind.is_device()
+            && matches!(slot.kind, Kind::Kernel)
+            && slot.effective == last.told
     };
     edge == NONE || slots.get((edge ^ IN_SLOT) as usize).is_some_and(is_next)
 }

@@ -82,6 +82,43 @@ fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
     vec(any::<Move>(), 1..most)
 }
 
+/// The same move, but of those that append tasks most append a kernel that is not held and has one turn, behind none or
+/// behind the newest task.
+fn of_kernels((what, one, other, third, fourth): Move, tasks: usize) -> Move {
+    let what = if matches!(what % 32, 10 | 16 | 17 | 21..=25 | 30) { 0 } else { what };
+    if !matches!(what % 32, 0..=4) || one % 16 == 0 {
+        return (what, one, other, third, fourth);
+    }
+    let third = if other % 8 == 0 { third } else { third & 0xe2 | 0x14 | u8::from(one % 4 != 0) };
+    let newest = if third % 4 == 1 { tasks.saturating_sub(1) as u16 } else { one };
+    (what, newest, other, third & !2, (fourth & 0b1000) | 1)
+}
+
+/// Makes the moves with volleys, and with single nodes, which must be the same.
+fn compare_volleys(
+    options: Options,
+    moves: impl Iterator<Item = (Move, (usize, usize))>,
+    change: impl Fn(Move, usize) -> Move,
+) {
+    let [mut volleys, mut singles] = [(); 2].map(|()| Model::new(options));
+    for (one, (most, launched)) in moves {
+        let one = change(one, volleys.tasks());
+        if matches!(one.0 % 32, 9..=11 | 25..=27) {
+            let launches = volleys.volley(most, launched);
+            let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
+            assert_eq!(launches, same);
+            volleys.settle();
+            singles.settle();
+        } else {
+            make(&mut volleys, one);
+            make(&mut singles, one);
+        }
+        assert_eq!(volleys.trace(), singles.trace());
+    }
+    volleys.finish();
+    singles.finish();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -107,26 +144,20 @@ proptest! {
     #[test]
     fn volleys_are_launched_as_single_nodes(
         moves in moves(80),
-        lanes in 1_u8..4,
-        groups in 1_u8..3,
+        (lanes, groups, phase_max) in (1_u8..4, 1_u8..3, 1_u32..6),
         ends in vec((0_usize..8, 0_usize..8), 80),
     ) {
-        let [mut volleys, mut singles] = [(); 2].map(|()| Model::new(options(lanes, groups)));
-        for (one, (most, launched)) in moves.into_iter().zip(ends) {
-            if matches!(one.0 % 32, 9..=11 | 25..=27) {
-                let launches = volleys.volley(most, launched);
-                let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
-                prop_assert_eq!(launches, same);
-                volleys.settle();
-                singles.settle();
-            } else {
-                make(&mut volleys, one);
-                make(&mut singles, one);
-            }
-            prop_assert_eq!(volleys.trace(), singles.trace());
-        }
-        volleys.finish();
-        singles.finish();
+        compare_volleys(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), |one, _| one);
+    }
+
+    /// The same of programs that are kernels above all, of two priorities, in chains and beside each other.
+    #[test]
+    fn volleys_of_many_kernels_are_launched_as_single_nodes(
+        moves in moves(80),
+        (lanes, groups, phase_max) in (1_u8..4, 1_u8..3, 1_u32..6),
+        ends in vec((0_usize..8, 0_usize..8), 80),
+    ) {
+        compare_volleys(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), of_kernels);
     }
 
     /// Each reference is given back once in the order of PhysX as well, and when the device is lost.
