@@ -16,16 +16,15 @@ use crate::work::function::Function;
 const FLUSH_AFTER: Nanos = Nanos::from_us(200);
 /// The same while further ones come: marks between the copies of a stream of tasks cost it a tenth of its speed.
 const FLUSH_LATEST: Nanos = Nanos::from_us(2_000);
-/// The shortest and the longest time between two looks.
+/// The shortest and the longest time between two looks. It is the longest where neither a thread nor a function of the
+/// host waits for an end: nodes are wanted back, and each look takes the state, and the driver's locks, from the thread
+/// that submits.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
 /// The time between two looks is this part of the time that the newest of the marks has been pending: while the thread
 /// does not sleep between two looks, and when it does.
 const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
-/// The time between two looks where neither a thread nor a function of the host waits for an end. Nodes are wanted
-/// back, and each look takes the state, and the driver's locks, from the thread that submits.
-const LOOK_SPAN_UNAWAITED: Nanos = Nanos::from_us(200);
 /// A report is left to other threads for so long. They look all the time.
 const REPORT_SPAN: Nanos = Nanos::from_us(5);
 /// The turn is left for so long to the thread that has handed it over. If that waits now, it goes on itself, and the
@@ -192,7 +191,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;
     let span = look_span(now.since(newest)).min(if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 });
     let is_awaited = is_waited_for || held.is_awaited();
-    let again = now + if is_awaited { span } else { span.max(LOOK_SPAN_UNAWAITED) };
+    let again = now + if is_awaited { span } else { LOOK_SPANS.1 };
     let at = flush_at.map_or(again, |flush_at| flush_at.min(again));
     Look::At(marks, Next { at, sleeps: span.min(at.since(now)) >= SLEEP_MIN, is_awaited, may_share })
 }
