@@ -4,7 +4,6 @@
 //! Both have chains of nodes that are there before, a chain a thread, with functions that count. The dispatcher's are
 //! tasks of a kernel each: they have a lane, a launch, and an outcome that threads can wait for.
 
-use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Barrier;
@@ -12,11 +11,10 @@ use std::time::Instant;
 
 use crate::chain::{Chain, Ground, Shape};
 use crate::flow::{Flow, Library, Threads};
+use crate::rounds::{ROUNDS, RUNS, control, in_turns, median, spread};
 
-/// Tasks of a chain, and the counted runs of a sample, as in `graph/benches/beside`.
+/// Tasks of a chain, as in `graph/benches/beside`.
 const LENGTH: u32 = 1_000;
-const RUNS: usize = 51;
-const ROUNDS: usize = 15;
 const ROWS: [&str; 3] = ["the dispatcher: ready to complete", "oneTBB flow graph: ready to complete", "control"];
 
 /// Nanoseconds of each run of the dispatcher, on so many threads: from the first release to the last end.
@@ -61,9 +59,9 @@ fn sample(row: usize, chains: &mut [Chain], threads: &Threads) -> f64 {
             let flow = Flow::new(threads, chains.len(), LENGTH as usize);
             timed(|| assert_eq!(flow.run(), tasks, "each task runs once"))
         }
-        _ => timed(|| control(tasks)),
+        _ => timed(|| assert_eq!(control(tasks), tasks)),
     };
-    spread(spent_ns[1..].to_vec()).0 / tasks as f64
+    median(spent_ns[1..].to_vec()) / tasks as f64
 }
 
 fn timed(run: impl Fn()) -> Vec<f64> {
@@ -75,34 +73,12 @@ fn timed(run: impl Fn()) -> Vec<f64> {
     (0..=RUNS).map(span).collect()
 }
 
-/// It has nothing to do with tasks: it shows how far the machine wanders.
-fn control(times: u64) {
-    let mut value = 1_u64;
-    for _ in 0..times {
-        value = black_box(value).wrapping_mul(6_364_136_223_846_793_005);
-    }
-    black_box(value);
-}
-
-/// Median, lowest, highest.
-fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
-    values.sort_unstable_by(f64::total_cmp);
-    (values[values.len() / 2], values[0], values[values.len() - 1])
-}
-
 /// Prints the rows. Returns whether the dispatcher takes no longer than oneTBB.
 fn compare(library: Library, count: u32) -> bool {
     let ground = Ground::new();
     let mut chains: Vec<Chain> = (0..count).map(|_| ground.chain(Shape::Counting)).collect();
     let threads = Threads::new(library, count as usize);
-    let rounds: Vec<[f64; ROWS.len()]> = (0..ROUNDS)
-        .map(|round| {
-            let mut samples = [0.0; ROWS.len()];
-            let turns = (0..ROWS.len()).map(|turn| (turn + round) % ROWS.len());
-            turns.for_each(|row| samples[row] = sample(row, &mut chains, &threads));
-            samples
-        })
-        .collect();
+    let rounds: Vec<[f64; ROWS.len()]> = in_turns(|row| sample(row, &mut chains, &threads));
     let plural = if count == 1 { "thread" } else { "threads, each" };
     println!("\n{count} {plural} with a chain of {LENGTH} tasks; {ROUNDS} rounds, median (lowest to highest)");
     for (row, name) in ROWS.iter().enumerate() {
@@ -111,7 +87,7 @@ fn compare(library: Library, count: u32) -> bool {
     }
     let ratios: Vec<f64> = rounds.iter().map(|samples| samples[0] / samples[1]).collect();
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
-    let (ratio, ..) = spread(ratios);
+    let ratio = median(ratios);
     let verdict = if ratio <= 1.0 { "not above oneTBB" } else { "ABOVE ONETBB" };
     println!("of oneTBB, round by round: {}\nmedian {ratio:.2}: {verdict}", texts.join(" "));
     ratio <= 1.0

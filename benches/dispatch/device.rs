@@ -12,6 +12,7 @@ use overtake::task::{Arguments, Handle, Kernel, Lane, More, Shape, Tasks, Templa
 use overtake::{Options, Overtake};
 
 use crate::patterns::{PATTERNS, Pattern, TASKS, WIDTH};
+use crate::rounds::median;
 
 const ROUNDS: usize = 101;
 /// A kernel that stores a word.
@@ -39,10 +40,10 @@ impl Bed {
     }
 
     /// A stream for each column, and an event behind each task that another column waits for.
-    fn by_hand(&self, Shaped { before, is_waited_for, .. }: &Shaped) -> hal::Result<()> {
-        for (task, before) in before.iter().enumerate() {
+    fn by_hand(&self, Shaped { waits, is_waited_for, .. }: &Shaped) -> hal::Result<()> {
+        for (task, waits) in waits.iter().enumerate() {
             let stream = self.streams[task % WIDTH];
-            for other in before.iter().filter(|other| **other % WIDTH != task % WIDTH) {
+            for other in waits {
                 self.driver.stream_wait_event(stream, self.events[*other])?;
             }
             let (mut at, mut value) = (self.word.0, 7_u32);
@@ -70,9 +71,11 @@ impl Bed {
     }
 }
 
-/// A shape, a template of it, and its tasks that tasks of other columns wait for.
+/// A shape, and a template of it.
 struct Shaped {
     before: Vec<Vec<usize>>,
+    /// The tasks of other columns that each one waits for.
+    waits: Vec<Vec<usize>>,
     is_waited_for: Vec<bool>,
     template: Template<()>,
 }
@@ -80,25 +83,20 @@ struct Shaped {
 impl Shaped {
     fn new(bed: &Bed, pattern: Pattern) -> Shaped {
         let before: Vec<Vec<usize>> = (0..TASKS).map(|task| pattern.before(task)).collect();
+        let of_other_columns = |(task, before): (usize, &Vec<usize>)| -> Vec<usize> {
+            before.iter().copied().filter(|other| other % WIDTH != task % WIDTH).collect()
+        };
+        let waits: Vec<Vec<usize>> = before.iter().enumerate().map(of_other_columns).collect();
         let mut is_waited_for = vec![false; TASKS];
-        for (task, before) in before.iter().enumerate() {
-            before
-                .iter()
-                .filter(|other| **other % WIDTH != task % WIDTH)
-                .for_each(|other| is_waited_for[*other] = true);
-        }
-        Shaped { before, is_waited_for, template: pattern.template(bed.launch()) }
+        waits.iter().flatten().for_each(|other| is_waited_for[*other] = true);
+        Shaped { before, waits, is_waited_for, template: pattern.template(bed.launch()) }
     }
 
     /// Waits and records of a task by hand.
     fn calls(&self) -> [f64; 2] {
-        let waits = self
-            .before
-            .iter()
-            .enumerate()
-            .map(|(task, before)| before.iter().filter(|other| **other % WIDTH != task % WIDTH).count());
+        let waits = self.waits.iter().flatten().count();
         let records = self.is_waited_for.iter().filter(|is_waited_for| **is_waited_for).count();
-        [waits.sum(), records].map(|count: usize| count as f64 / TASKS as f64)
+        [waits, records].map(|count| count as f64 / TASKS as f64)
     }
 }
 
@@ -145,11 +143,6 @@ fn measure(
     let mut figures = samples.map(|samples| samples.map(median));
     [figures[0][2], figures[0][3]] = shaped.calls();
     Ok(figures)
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_unstable_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {

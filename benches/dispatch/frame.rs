@@ -16,6 +16,7 @@ use overtake::task::{Arguments, Kernel, More, Recording, Shape, Tasks, Template}
 use overtake::{Options, Overtake};
 
 use crate::device::KERNEL;
+use crate::rounds::median;
 use crate::{Bounds, print};
 
 const FRAMES: usize = 201;
@@ -125,11 +126,6 @@ fn frame_us(
     let caller_us = start.elapsed().as_secs_f64() * 1e6;
     std::thread::sleep(PAUSE);
     Ok([caller_us, of_all_threads_us() - taken_us])
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_unstable_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }
 
 /// By hand and as a template: of the caller and of all threads.

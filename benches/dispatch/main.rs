@@ -23,6 +23,8 @@ mod device;
 #[path = "../../graph/benches/beside/flow.rs"]
 mod flow;
 mod frame;
+#[path = "../../graph/benches/beside/rounds.rs"]
+mod rounds;
 // The driver that does nothing, for the submission of copies and that of tasks.
 #[allow(dead_code)]
 #[path = "../submit/null.rs"]

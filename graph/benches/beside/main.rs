@@ -7,8 +7,8 @@
 
 mod flow;
 mod ours;
+mod rounds;
 
-use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,11 +17,10 @@ use std::time::Instant;
 use flow::{Flow, Library, Threads};
 use ours::Chains;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use rounds::{ROUNDS, RUNS, control, in_turns, median, spread};
 
-/// Tasks of a chain, and the counted runs of a sample.
+/// Tasks of a chain.
 const LENGTH: usize = 1_000;
-const RUNS: usize = 51;
-const ROUNDS: usize = 15;
 
 /// The rows, in the order of the table. Each of the first four has its reference behind it.
 const ROWS: [&str; 6] = [
@@ -78,7 +77,7 @@ impl Methods {
             ran += if row == 0 { chains.free() } else { 0 };
             assert_eq!(ran, tasks as u64, "each task runs once: {}", ROWS[row]);
         }
-        spread(spent_ns.split_off(1)).0 / tasks as f64
+        median(spent_ns.split_off(1)) / tasks as f64
     }
 
     fn plain_tasks(&self) -> u64 {
@@ -89,17 +88,6 @@ impl Methods {
         });
         ran.into_inner()
     }
-
-    /// The samples of all rows, a round in a line.
-    fn rounds(&self) -> Vec<[f64; ROWS.len()]> {
-        (0..ROUNDS)
-            .map(|round| {
-                let mut samples = [0.0; ROWS.len()];
-                (0..ROWS.len()).map(|turn| (turn + round) % ROWS.len()).for_each(|row| samples[row] = self.sample(row));
-                samples
-            })
-            .collect()
-    }
 }
 
 /// A task that spawns the next. Only the last adds up: a count that threads share would cost more than a task.
@@ -109,21 +97,6 @@ fn plain_task<'s>(scope: &Scope<'s>, left: usize, ran: &'s AtomicU64) {
     } else {
         ran.fetch_add(LENGTH as u64, Ordering::Relaxed);
     }
-}
-
-fn control(times: u64) -> u64 {
-    let mut value = 1_u64;
-    for _ in 0..times {
-        value = black_box(value).wrapping_mul(6_364_136_223_846_793_005);
-    }
-    black_box(value);
-    times
-}
-
-/// Median, lowest, highest.
-fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
-    values.sort_unstable_by(f64::total_cmp);
-    (values[values.len() / 2], values[0], values[values.len() - 1])
 }
 
 /// Prints the rows. Returns whether the graph costs no more than oneTBB.
@@ -150,7 +123,8 @@ fn compare(library: &Path, threads: &[usize]) -> Result<bool, String> {
     println!("oneTBB {}, wall-clock nanoseconds a task of all threads together", library.version());
     let mut is_within = true;
     for &count in threads {
-        is_within &= print(count, &Methods::new(library, count)?.rounds());
+        let methods = Methods::new(library, count)?;
+        is_within &= print(count, &in_turns(|row| methods.sample(row)));
     }
     Ok(is_within)
 }
