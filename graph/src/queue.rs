@@ -201,8 +201,8 @@ impl Queue {
 
     /// A node that has been taken, or counted, is not taken now: while its phase is at hand that has had one less.
     pub fn discount(&mut self, slot: &Slot) {
-        let level = &mut self.levels[level_of(slot.told)];
-        if level.phase == slot.kind.phase() {
+        if self.is_at_hand(slot) {
+            let level = &mut self.levels[level_of(slot.told)];
             level.taken = level.taken.saturating_sub(1);
         }
     }
