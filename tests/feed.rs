@@ -5,6 +5,8 @@
 #[allow(dead_code)]
 #[path = "copies/model/faulty.rs"]
 mod faulty;
+#[path = "feed/futures.rs"]
+mod futures;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use backend::Backend;
 use faulty::Faulty;
 use overtake::hal::{Attribute, Code, Device, DevicePtr, Driver, HostAllocFlags, Module, Nanos, Stream, spawn};
 use overtake::options::Transport;
-use overtake::pipeline::{Error, Feed, FeedKernel, FeedOptions, FeedResult, FeedResults, Feeder};
+use overtake::pipeline::{Error, Feed, FeedKernel, FeedOptions, FeedResult, FeedResults, FeedStage, Feeder};
 use overtake::task::{Kernel, Shape};
 use overtake::{Options, Overtake, Priority};
 use softgpu::SoftGpu;
@@ -86,7 +88,10 @@ fn word(number: u64, at: u64) -> u32 {
 }
 
 fn fill(feeder: &mut Feeder) -> Result<u64, Error> {
-    let mut stage = feeder.acquire()?;
+    commit(feeder.acquire()?)
+}
+
+fn commit(mut stage: FeedStage<'_>) -> Result<u64, Error> {
     let number = stage.number();
     for (at, bytes) in stage.bytes_mut().as_chunks_mut::<4>().0.iter_mut().enumerate() {
         *bytes = word(number, at as u64).to_le_bytes();

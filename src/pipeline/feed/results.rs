@@ -9,17 +9,20 @@ use stages::{Member, Stage};
 
 use crate::pipeline::fault::Error;
 use crate::pipeline::feed::shared::Line;
+use crate::pipeline::feed::waking::Waking;
 
 /// The end of a feed that gets the results, in the order of the stages. Dropping it ends the kernel: no further stage
 /// is wanted.
 pub struct FeedResults {
+    /// First: it is dropped before the line.
+    waking: Waking,
     line: Line,
     member: Member,
 }
 
 impl FeedResults {
     pub(super) fn new(line: &Line, member: Member) -> FeedResults {
-        FeedResults { line: Line::clone(line), member }
+        FeedResults { waking: Waking::default(), line: Line::clone(line), member }
     }
 
     /// Waits for the next result. [`Error::Ended`] behind the last.
@@ -52,16 +55,27 @@ impl FeedResults {
         Ok(stage.map(|stage| FeedResult { results: self, stage }))
     }
 
+    /// [`FeedResults::wait`] as a future.
+    pub async fn wait_async(&mut self) -> Result<FeedResult<'_>, Error> {
+        let FeedResults { waking, line, member } = &mut *self;
+        let stage = waking.until(line, || full(line, member)).await?;
+        Ok(FeedResult { results: self, stage })
+    }
+
     fn full(&mut self) -> Result<Option<Stage>, Error> {
-        match self.member.try_wait().map_err(|error| self.line.error(error))? {
-            None if self.line.has_ended() => {
-                // Its last stages may have come in between.
-                self.line.settle();
-                let stage = self.member.try_wait().map_err(|error| self.line.error(error))?;
-                stage.map_or_else(|| Err(self.line.ended()), |stage| Ok(Some(stage)))
-            }
-            stage => Ok(stage),
+        full(&self.line, &mut self.member)
+    }
+}
+
+fn full(line: &Line, member: &mut Member) -> Result<Option<Stage>, Error> {
+    match member.try_wait().map_err(|error| line.error(error))? {
+        None if line.has_ended() => {
+            // Its last stages may have come in between.
+            line.settle();
+            let stage = member.try_wait().map_err(|error| line.error(error))?;
+            stage.map_or_else(|| Err(line.ended()), |stage| Ok(Some(stage)))
         }
+        stage => Ok(stage),
     }
 }
 
