@@ -78,6 +78,9 @@ pub struct BenchRow {
     pub bulk_gbps: Option<f64>,
     /// Bandwidth of the bulk alone, in the same run.
     pub raw_gbps: Option<f64>,
+    /// Bandwidth of all urgent work beside the bulk, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgent_gbps: Option<f64>,
     /// The number of times that the watchdog opened the semaphores.
     pub rescues: u64,
     /// The transport of the urgent copy, where it differs from that of the bulk.

@@ -99,6 +99,13 @@ pub fn percent_of_raw(row: &BenchRow) -> Option<f64> {
     (raw > 0.0).then(|| 100.0 * bulk / raw)
 }
 
+/// Bandwidth of bulk and urgent work together, in percent of the bandwidth of bulk alone.
+#[must_use]
+pub fn percent_of_raw_together(row: &BenchRow) -> Option<f64> {
+    let together = row.bulk_gbps? + row.urgent_gbps?;
+    percent_of_raw(&BenchRow { bulk_gbps: Some(together), raw_gbps: row.raw_gbps, ..BenchRow::default() })
+}
+
 /// The values of `key` in the order of their first rows.
 fn in_order<K: PartialEq>(rows: &[BenchRow], key: impl Fn(&BenchRow) -> K) -> Vec<K> {
     let mut keys = Vec::new();

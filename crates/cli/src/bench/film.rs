@@ -53,6 +53,12 @@ impl Film {
         self.scaled.rows.rgba_bytes()
     }
 
+    /// Bytes that are copied for a picture and its result.
+    #[must_use]
+    pub fn moved_bytes(&self) -> u64 {
+        self.picture_bytes() + self.result_bytes()
+    }
+
     /// The kernels from a picture in the device's memory to its result.
     #[must_use]
     pub fn works(&self, source: DevicePtr, result: DevicePtr) -> [Work; 3] {

@@ -1,6 +1,6 @@
 //! Shows rows as a table and as pictures. Everything is drawn from the rows, as it could be from a saved file.
 
-pub use report::views::{direction_title, frontier, latency_figure, percent_of_raw, subtitle};
+pub use report::views::{direction_title, frontier, latency_figure, percent_of_raw, percent_of_raw_together, subtitle};
 use report::{BenchRow, Column, Run, Table, format};
 
 /// Columns of a picture in the terminal.
@@ -53,6 +53,7 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("call ns", false, |row| optional(row.call_ns, |ns| format::grouped(ns, 0))),
     ("bulk GB/s", false, |row| optional(row.bulk_gbps, |gbps| format!("{gbps:.2}"))),
     ("% of raw", false, |row| percent(percent_of_raw(row))),
+    ("% with urgent", false, |row| percent(percent_of_raw_together(row))),
     ("% promised", false, |row| percent(row.share_configured.map(|share| 100.0 * share))),
     ("due", false, |row| row.due.map_or(NONE.to_owned(), |due| format::grouped(due as f64, 0))),
     ("missed", false, |row| row.missed.map_or(NONE.to_owned(), |missed| format::grouped(missed as f64, 0))),

@@ -1,5 +1,6 @@
 //! The table of a bench: the effect of each method on urgent copies and on bulk.
 
+use report::views::percent_of_raw_together;
 use report::{BenchRow, Column, Table, format};
 
 use super::cells::{NONE, Tail, factor, gbps, spread, tail};
@@ -29,7 +30,7 @@ pub fn group_tail(group: &Group) -> String {
 }
 
 /// Name, whether it is text, and content of the columns. Columns that stay empty are left out.
-const COLUMNS: [(&str, bool, Cell); 17] = [
+const COLUMNS: [(&str, bool, Cell); 18] = [
     ("environment", true, |group| word(&group.key.variant)),
     ("direction", true, |group| word(&group.key.direction)),
     ("method", true, |group| word(&group.key.method)),
@@ -46,6 +47,7 @@ const COLUMNS: [(&str, bool, Cell); 17] = [
     ("call ns", false, |group| spread(&group.values(|row| row.call_ns), |ns| format::grouped(ns, 0))),
     ("bulk GB/s", false, |group| spread(&group.values(|row| row.bulk_gbps), gbps)),
     ("% of bulk alone", false, |group| spread(&group.values(bulk_percent), |percent| format!("{percent:.0}"))),
+    ("% with urgent", false, |group| spread(&group.values(percent_of_raw_together), |percent| format!("{percent:.0}"))),
     ("rescues", false, |group| {
         let most = group.rows.iter().map(|row| row.rescues).max().unwrap_or(0);
         if most == 0 { NONE.to_owned() } else { format!("up to {most}") }

@@ -9,6 +9,7 @@ mod raise;
 mod rows;
 mod slice;
 mod staged;
+mod verdict;
 mod window;
 
 pub use args::VideoArguments;
@@ -29,8 +30,9 @@ use crate::environment;
 use crate::failure::{Failure, Result};
 use crate::open::Payload;
 use args::{Background, CAMERAS_MAX, VideoMethod};
-use rows::{Case, rows, verdict};
+use rows::{Case, rows};
 use slice::{Camera, Scene, Set, film};
+use verdict::verdict;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {

@@ -44,6 +44,11 @@ impl Case {
         let gbps = (0..flows).map(flow).collect::<Option<Vec<f64>>>()?;
         (!gbps.is_empty()).then(|| gbps.iter().sum())
     }
+
+    /// The bandwidth of all pictures and results.
+    fn pictures(&self) -> Option<f64> {
+        self.slices.iter().map(|slice| slice.pictures).fold(Throughput::default(), Throughput::and).gbps()
+    }
 }
 
 /// All rows. A result has to be there after so many periods.
@@ -82,6 +87,7 @@ fn row(
         bulk_bytes: background.map_or(0, |background| background.bytes(bulk_bytes)),
         bulk_gbps: case.gbps(),
         raw_gbps: raw.and_then(Case::gbps),
+        urgent_gbps: case.pictures().filter(|_| background.is_some()),
         rescues: case.slices.iter().map(|slice| slice.rescues).sum(),
         deadline_us: has_pictures.then(|| f64::from(periods) * cameras.pictures.period().as_us()),
         due: counted(all.due),
@@ -99,22 +105,4 @@ fn row(
         Some(idle) if has_pictures => row.with_idle(idle.summary()),
         _ => row,
     }
-}
-
-/// The missed pictures of each method in words.
-pub fn verdict(rows: &[BenchRow]) -> String {
-    let line = |row: &BenchRow| {
-        let (missed, due) = (row.missed?, row.due?);
-        let beside = match &row.setting {
-            Some(name) => format!("beside {name}"),
-            None if row.bulk_bytes > 0 => "beside bulk".to_owned(),
-            None => "without bulk".to_owned(),
-        };
-        let stream = row.stream.as_ref().map_or(String::new(), |stream| format!(" {stream}"));
-        let wrong = row.wrong.filter(|wrong| *wrong > 0).map_or(String::new(), |wrong| {
-            format!("\n{}{stream} {beside}: {wrong} RESULTS HAVE WRONG BYTES", row.method)
-        });
-        Some(format!("{}{stream} {beside}: {missed} of {due} pictures missed their deadline{wrong}", row.method))
-    };
-    rows.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }

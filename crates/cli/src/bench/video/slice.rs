@@ -96,6 +96,8 @@ pub struct Slice {
     pub transport: &'static str,
     /// Of each flow; empty without a background.
     pub bulk: Vec<Throughput>,
+    /// Pictures up and results down, of those that were delivered.
+    pub pictures: Throughput,
     pub rescues: u64,
     /// Streams with kernels that had no hardware queue to themselves.
     pub crowded: u64,
@@ -202,8 +204,11 @@ fn measure(
     }
     let _is_enough = yard.ground.rig().wait_for(Nanos::from_ms(10_000), &mut || fed.have_completed(LEAST_REQUESTS));
     let mut slice = Slice { bulk: fed.stop()?, footage: vec![Footage::default(); set.kinds], ..Slice::default() };
-    for (kind, footage) in footage {
-        slice.footage[kind].add(&footage?);
+    slice.pictures.span = end.since(begin);
+    for ((kind, footage), camera) in footage.into_iter().zip(cameras) {
+        let footage = footage?;
+        slice.pictures.bytes += footage.latencies_ns.len() as u64 * camera.film.moved_bytes();
+        slice.footage[kind].add(&footage);
     }
     Ok(slice)
 }
