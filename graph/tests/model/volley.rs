@@ -1,6 +1,6 @@
 //! Volleys of launches, and the traces of a model.
 
-use overtake_graph::{Point, Priority, Runner, Stage, Statistics};
+use overtake_graph::{Ended, Point, Priority, Runner, Stage, Statistics};
 
 use super::{Item, Model};
 
@@ -10,6 +10,17 @@ struct Launch {
     turn: u32,
     priority: Priority,
     place: Option<(u8, Vec<Point>)>,
+}
+
+/// A task as its trace has it.
+#[derive(Debug, PartialEq)]
+pub struct Seen {
+    stage: Stage,
+    point: Option<Point>,
+    priority: Option<Priority>,
+    lane: Option<u8>,
+    launches: u32,
+    ended: Option<Ended>,
 }
 
 impl Model {
@@ -74,11 +85,15 @@ impl Model {
     }
 
     /// The lanes, points, priorities and ends of all tasks, and the counts of the graph.
-    pub fn trace(&self) -> (Vec<String>, Statistics) {
-        let tasks = self.tasks.iter().map(|task| {
-            let (stage, point, priority) =
-                (self.graph.stage(task.id), self.graph.point(task.id), self.graph.priority(task.id));
-            format!("{stage:?} {point:?} {priority:?} {:?} {} {:?}", task.lane, task.launches, task.ended)
+    /// Values and no text: programs compare them after every move, and Miri runs those programs too.
+    pub fn trace(&self) -> (Vec<Seen>, Statistics) {
+        let tasks = self.tasks.iter().map(|task| Seen {
+            stage: self.graph.stage(task.id),
+            point: self.graph.point(task.id),
+            priority: self.graph.priority(task.id),
+            lane: task.lane,
+            launches: task.launches,
+            ended: task.ended,
         });
         (tasks.collect(), self.graph.statistics())
     }
