@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use hal::Nanos;
+use stages::Stage;
 
 use crate::pipeline::options::Behind;
 use crate::pipeline::record::{Dropped, End, FrameRecord, PipelineStatistics};
 use crate::task::{self, Handle};
 
-/// Failures that no peer has asked about are kept, so many.
+/// The last failures are kept, so many, for the peers that ask about them.
 const FAILURES_KEPT: usize = 64;
 
 /// The side that has failed with a stage.
@@ -18,7 +19,7 @@ pub(crate) enum Side {
     Consumer,
 }
 
-/// A failure, until the peer hears of it.
+/// A failure that the peers hear of.
 #[derive(Debug)]
 struct Kept {
     side: Side,
@@ -35,6 +36,16 @@ struct Frame {
     is_passed: bool,
     /// Tasks that were handed over with it.
     work: Vec<Handle>,
+    /// The use of the ring and the stage, if several members share the frame.
+    shared_at: Option<(u64, Stage)>,
+    has_ended: bool,
+}
+
+impl Frame {
+    fn new() -> Frame {
+        let (record, work) = (FrameRecord::new(0, Nanos::ZERO), Vec::new());
+        Frame { record, is_passed: false, work, shared_at: None, has_ended: true }
+    }
 }
 
 /// The frames of a pipeline.
@@ -62,7 +73,6 @@ pub(crate) struct Book {
 impl Book {
     /// A buffer for each stage, and one more.
     pub fn new(stages: u8, behind: Behind, deadline: Option<Nanos>, work_span: Nanos, records_max: usize) -> Book {
-        let frame = |_| Frame { record: FrameRecord::new(0, Nanos::ZERO), is_passed: false, work: Vec::new() };
         Book {
             behind,
             deadline,
@@ -70,7 +80,7 @@ impl Book {
             records_max,
             contents: (0..stages).collect(),
             spare: stages,
-            frames: (0..=stages).map(frame).collect(),
+            frames: (0..=stages).map(|_| Frame::new()).collect(),
             unclaimed: 0,
             committed: 0,
             failures: VecDeque::new(),
@@ -89,8 +99,51 @@ impl Book {
         let number = self.statistics.frames;
         self.statistics.frames += 1;
         let frame = &mut self.frames[usize::from(buffer)];
-        (frame.record, frame.is_passed) = (FrameRecord::new(number, now), false);
+        (frame.record, frame.is_passed, frame.has_ended) = (FrameRecord::new(number, now), false, false);
         (buffer, number)
+    }
+
+    /// A producer comes to a stage that it shares with others: the first of them begins the frame. Returns its buffer,
+    /// its number, and the tasks of the frame before it.
+    pub fn join(&mut self, stage: Stage, of_use: u64, now: Nanos) -> (u8, u64, Vec<Handle>) {
+        let at = Some((of_use, stage));
+        let buffer = self.contents[usize::from(stage.index)];
+        if self.frames[usize::from(buffer)].shared_at == at {
+            return (buffer, self.frames[usize::from(buffer)].record.number, Vec::new());
+        }
+        // A producer has acquired the stage, so the frame before it has been released by all.
+        self.settle_in(buffer, now);
+        let (buffer, number) = self.begin(Some(stage.index), now);
+        let frame = &mut self.frames[usize::from(buffer)];
+        frame.shared_at = at;
+        (buffer, number, std::mem::take(&mut frame.work))
+    }
+
+    /// Frames that members share end when all consumers have released them. `is_released` looks at a stage of a use of
+    /// the ring.
+    pub fn settle(&mut self, is_released: impl Fn(u64, Stage) -> bool, now: Nanos) {
+        for at in 0..self.contents.len() {
+            let buffer = self.contents[at];
+            let at = self.frames[usize::from(buffer)].shared_at;
+            if at.is_some_and(|(of_use, stage)| is_released(of_use, stage)) {
+                self.settle_in(buffer, now);
+            }
+        }
+    }
+
+    fn settle_in(&mut self, buffer: u8, now: Nanos) {
+        let Frame { record, shared_at, .. } = &self.frames[usize::from(buffer)];
+        if shared_at.is_some() && record.taken.is_some() {
+            self.end(buffer, End::Delivered, now);
+        }
+    }
+
+    /// A producer has committed its part of a frame that it shares. With tasks that are handed over with it.
+    pub fn commit_part(&mut self, position: u64, now: Nanos, mut work: Vec<Handle>) {
+        let buffer = self.contents[self.index(position)];
+        let frame = &mut self.frames[usize::from(buffer)];
+        frame.record.committed = Some(now);
+        frame.work.append(&mut work);
     }
 
     /// A frame came when all stages were in use.
@@ -164,7 +217,7 @@ impl Book {
             self.end(buffer, End::Dropped(Dropped::Overdue), now);
             return None;
         }
-        frame.record.taken = Some(now);
+        frame.record.taken.get_or_insert(now);
         Some((buffer, frame.record.number, frame.work.clone()))
     }
 
@@ -185,8 +238,11 @@ impl Book {
 
     /// The frame in this buffer ends. Returns the tasks that were handed over with it.
     pub fn end(&mut self, buffer: u8, end: End, now: Nanos) {
-        let record = self.frames[usize::from(buffer)].record.clone();
-        self.keep(record, end, now);
+        let frame = &mut self.frames[usize::from(buffer)];
+        if !std::mem::replace(&mut frame.has_ended, true) {
+            let record = frame.record.clone();
+            self.keep(record, end, now);
+        }
     }
 
     fn keep(&mut self, mut record: FrameRecord, end: End, now: Nanos) {
@@ -225,9 +281,9 @@ impl Book {
         self.failures.push_back(Kept { side, position, frame, cause });
     }
 
-    /// The number of the frame that a side has failed with, and the cause.
-    pub fn failure(&mut self, side: Side, position: u64) -> Option<(u64, Option<task::Error>)> {
-        let index = self.failures.iter().position(|kept| kept.side == side && kept.position == position)?;
-        self.failures.remove(index).map(|kept| (kept.frame, kept.cause))
+    /// The number of the frame that a side has failed with, and the cause. Several members may ask.
+    pub fn failure(&self, side: Side, position: u64) -> Option<(u64, Option<task::Error>)> {
+        let kept = self.failures.iter().rev().find(|kept| kept.side == side && kept.position == position)?;
+        Some((kept.frame, kept.cause.clone()))
     }
 }

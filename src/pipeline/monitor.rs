@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hal::Code;
 use stages::{Refused, Ring, Role};
 
+use crate::pipeline::book::Side;
 use crate::pipeline::consumer::Consumer;
 use crate::pipeline::fault::Error;
-use crate::pipeline::options::PipelineOptions;
+use crate::pipeline::member::Member;
+use crate::pipeline::options::{Behind, PipelineOptions};
 use crate::pipeline::producer::Producer;
 use crate::pipeline::record::{FrameRecord, PipelineStatistics};
 use crate::pipeline::shared::Shared;
@@ -29,18 +32,63 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         options: PipelineOptions,
         make: impl FnMut(u8) -> Result<B, Error>,
     ) -> Result<Opened<B>, Error> {
+        let pipeline = Pipeline::new(tasks, options, make, false)?;
+        let members = pipeline.shared.ring.members(&[Role::Producer, Role::Consumer])?;
+        let [producer, consumer] = <[_; 2]>::try_from(members).expect("one of each");
+        let (producer, consumer) =
+            (Producer::new(&pipeline.shared, producer), Consumer::new(&pipeline.shared, consumer));
+        Ok((pipeline, producer, consumer))
+    }
+
+    /// Opens a pipeline whose frames several members fill together, and several empty: members with these roles, in
+    /// this order. It keeps every frame ([`Behind::Block`]).
+    pub fn with_members(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        roles: &[Role],
+        make: impl FnMut(u8) -> Result<B, Error>,
+    ) -> Result<(Pipeline<B>, Vec<Member<B>>), Error> {
+        let pipeline = Pipeline::counted(tasks, options, make)?;
+        let members = pipeline.shared.ring.members(roles)?;
+        let members = members.into_iter().map(|member| Member::new(&pipeline.shared, member)).collect();
+        Ok((pipeline, members))
+    }
+
+    /// The same without members: they join, and are counted ([`Pipeline::join`]).
+    pub fn counted(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        make: impl FnMut(u8) -> Result<B, Error>,
+    ) -> Result<Pipeline<B>, Error> {
+        if options.behind != Behind::Block {
+            let why = "members that share frames have to agree on each: they keep every frame, by Behind::Block";
+            return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
+        }
+        Pipeline::new(tasks, options, make, true)
+    }
+
+    fn new(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        make: impl FnMut(u8) -> Result<B, Error>,
+        has_many: bool,
+    ) -> Result<Pipeline<B>, Error> {
         let stages = options.stages;
         // One more buffer than stages needs a number too.
         if stages == u8::MAX {
             return Err(Refused::Stages.into());
         }
-        let members = Ring::new(stages)?.members(&[Role::Producer, Role::Consumer])?;
-        let [producer, consumer] = <[_; 2]>::try_from(members).expect("one of each");
+        let ring = Ring::new(stages)?;
         let buffers = (0..=stages).map(make).collect::<Result<Vec<B>, Error>>()?;
-        let shared = Arc::new(Shared::new(tasks, options, buffers)?);
-        let (producer, consumer) =
-            (Producer::new(Arc::clone(&shared), producer), Consumer::new(Arc::clone(&shared), consumer));
-        Ok((Pipeline { shared }, producer, consumer))
+        Ok(Pipeline { shared: Arc::new(Shared::new(tasks, options, buffers, ring, has_many)?) })
+    }
+
+    /// Joins as one of `size` members, and waits until all have joined: the pipeline counts their roles (PL-02). When
+    /// all members have gone, and their tasks have ended, others can join.
+    pub fn join(&self, size: u32, role: Role) -> Result<Member<B>, Error> {
+        let shared = &self.shared;
+        let member = shared.wait(Side::Producer, |waiting| shared.ring.join(size, role, waiting))?;
+        Ok(Member::new(shared, member))
     }
 
     /// The counts so far.

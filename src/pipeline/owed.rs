@@ -67,13 +67,14 @@ impl<B> Drop for Owed<B> {
         self.shared.book(|book| match self.side {
             _ if arrival.is_none() => {}
             side if has_failed => book.fail(side, self.position, self.buffer, failed, now),
-            Side::Consumer => book.end(self.buffer, End::Delivered, now),
-            Side::Producer => {}
+            Side::Consumer if !self.shared.has_many => book.end(self.buffer, End::Delivered, now),
+            _ => {}
         });
         match arrival {
             Some(arrival) if has_failed => arrival.fail(),
             Some(arrival) => arrival.arrive(),
             None => {}
         }
+        self.shared.settle();
     }
 }

@@ -1,257 +1,52 @@
 //! The end of a pipeline that fills frames.
 
 use std::fmt;
-use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
-use copies::Priority;
 use hal::Nanos;
-use hal::locks::{read, write};
-use stages::{Member, Stage};
+use stages::Member;
 
-use crate::pipeline::book::Side;
+use crate::pipeline::end::End;
 use crate::pipeline::fault::Error;
-use crate::pipeline::options::Behind;
-use crate::pipeline::owed::Owed;
-use crate::pipeline::record::{Dropped, End};
+use crate::pipeline::filling::Filling;
 use crate::pipeline::shared::Shared;
-use crate::task::{Handle, Replay, TaskBuilder};
 
 /// The end of a pipeline that fills frames. Dropping it ends the pipeline behind the frames that are committed.
-pub struct Producer<B> {
-    shared: Arc<Shared<B>>,
-    member: Member,
-}
+pub struct Producer<B>(End<B>);
 
 impl<B: Send + Sync + 'static> Producer<B> {
-    pub(crate) fn new(shared: Arc<Shared<B>>, member: Member) -> Producer<B> {
-        Producer { shared, member }
+    pub(crate) fn new(shared: &Arc<Shared<B>>, member: Member) -> Producer<B> {
+        Producer(End::new(shared, member))
     }
 
     /// A frame begins. `None` if the pipeline drops it, which is counted.
     pub fn acquire(&mut self) -> Result<Option<Filling<'_, B>>, Error> {
-        let mut stage = self.free()?;
-        if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let Producer { shared, member } = self;
-            stage = Some(shared.wait(Side::Consumer, |waiting| member.acquire(waiting))?);
-        }
-        Ok(self.begin(stage))
+        self.0.acquire()
     }
 
     /// The same without a wait: a pipeline that keeps every frame answers `None`, and no frame has begun then.
     pub fn try_acquire(&mut self) -> Result<Option<Filling<'_, B>>, Error> {
-        match self.free()? {
-            None if self.shared.options.behind == Behind::Block => Ok(None),
-            stage => Ok(self.begin(stage)),
-        }
+        self.0.try_acquire()
     }
 
     /// The same, waiting until this time of the host.
     pub fn acquire_until(&mut self, deadline: Nanos) -> Result<Option<Filling<'_, B>>, Error> {
-        let mut stage = self.free()?;
-        if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let Producer { shared, member } = self;
-            stage = shared.wait(Side::Consumer, |waiting| member.acquire_until(waiting, deadline.0))?;
-            if stage.is_none() {
-                return Ok(None);
-            }
-        }
-        Ok(self.begin(stage))
+        self.0.acquire_until(deadline)
     }
 
     /// The same for a span of time.
     pub fn acquire_for(&mut self, span: Nanos) -> Result<Option<Filling<'_, B>>, Error> {
-        let deadline = self.shared.now() + span;
-        self.acquire_until(deadline)
+        self.0.acquire_until(self.0.shared.now() + span)
     }
 
     /// [`Producer::acquire`] as a future.
     pub async fn acquire_async(&mut self) -> Result<Option<Filling<'_, B>>, Error> {
-        if self.shared.options.behind == Behind::Block && self.member.acquired().is_none() {
-            let acquired = self.member.acquire_async().await;
-            acquired.map_err(|error| self.shared.error(error, Side::Consumer))?;
-        }
-        let stage = self.free()?;
-        Ok(self.begin(stage))
-    }
-
-    /// The next stage if it is free. One that was acquired for a frame that was given up is still there.
-    fn free(&mut self) -> Result<Option<Stage>, Error> {
-        if let Some(stage) = self.member.acquired() {
-            return Ok(Some(stage));
-        }
-        self.member.try_acquire().map_err(|error| self.shared.error(error, Side::Consumer))
-    }
-
-    fn begin(&mut self, stage: Option<Stage>) -> Option<Filling<'_, B>> {
-        let Producer { shared, member } = self;
-        let (now, behind) = (shared.now(), shared.options.behind);
-        if stage.is_none() && !behind.replaces() {
-            shared.book(|book| book.refuse(now));
-            return None;
-        }
-        let (buffer, number) = shared.book(|book| book.begin(stage.map(|stage| stage.index), now));
-        Some(Filling { shared, member, stage, buffer, number, work: Vec::new(), is_done: false })
+        self.0.acquire_async().await
     }
 }
 
 impl<B> fmt::Debug for Producer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("member", &self.member).finish_non_exhaustive()
-    }
-}
-
-/// A frame that is being filled. Dropping it gives the frame up; in a panic, the consumer gets an error for it.
-pub struct Filling<'p, B: Send + Sync + 'static> {
-    shared: &'p Arc<Shared<B>>,
-    member: &'p mut Member,
-    /// None if it is filled before a stage is free.
-    stage: Option<Stage>,
-    buffer: u8,
-    number: u64,
-    work: Vec<Handle>,
-    is_done: bool,
-}
-
-impl<B: Send + Sync + 'static> Filling<'_, B> {
-    /// The frame's number.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Its buffer, which no other thread uses now.
-    pub fn buffer(&self) -> RwLockReadGuard<'_, B> {
-        read(&self.shared.buffers[usize::from(self.buffer)])
-    }
-
-    /// The same, to change it.
-    pub fn buffer_mut(&mut self) -> RwLockWriteGuard<'_, B> {
-        write(&self.shared.buffers[usize::from(self.buffer)])
-    }
-
-    /// The priority of its tasks.
-    #[must_use]
-    pub fn priority(&self) -> Priority {
-        self.shared.priority(self.buffer)
-    }
-
-    /// It was captured at this time, and not when its stage was acquired.
-    pub fn captured_at(&mut self, at: Nanos) {
-        self.shared.book(|book| book.captured(self.buffer, at));
-    }
-
-    /// Notes the time under this name in the frame's record.
-    pub fn note(&mut self, name: &'static str) {
-        let now = self.shared.now();
-        self.shared.book(|book| book.note(self.buffer, name, now));
-    }
-
-    /// Submits a task that is part of the frame, such as its upload, at the frame's priority (PL-12).
-    pub fn task(&mut self, task: TaskBuilder<'_, '_>) -> Result<Handle, Error> {
-        if self.shared.options.behind.replaces() {
-            return Err(Error::WorkTooEarly);
-        }
-        let task = task.priority(self.priority()).announced(self.shared.announced()).submit()?;
-        self.work.push(task.clone());
-        Ok(task)
-    }
-
-    /// Submits the replay of a template that is part of the frame, as [`Filling::task`] does a task.
-    pub fn replay<A: Send + Sync + 'static>(&mut self, replay: Replay<'_, A>) -> Result<Handle, Error> {
-        if self.shared.options.behind.replaces() {
-            return Err(Error::WorkTooEarly);
-        }
-        let replay = replay.priority(self.priority()).announced(self.shared.announced()).submit()?;
-        self.work.push(replay.clone());
-        Ok(replay)
-    }
-
-    /// The consumer gets the frame when its tasks have ended.
-    pub fn commit(mut self) -> Result<(), Error> {
-        self.finish(false)
-    }
-
-    /// The consumer gets the frame at once: its tasks come after those of this frame on the device, and no thread of
-    /// the host waits between.
-    pub fn hand_over(mut self) -> Result<(), Error> {
-        self.finish(true)
-    }
-
-    fn finish(&mut self, is_handed_over: bool) -> Result<(), Error> {
-        self.is_done = true;
-        let Some(stage) = self.place()? else { return Ok(()) };
-        let (now, work) = (self.shared.now(), std::mem::take(&mut self.work));
-        let handed_over = if is_handed_over { work.clone() } else { Vec::new() };
-        drop(self.shared.book(|book| book.commit(stage.position, now, handed_over)));
-        if work.is_empty() || is_handed_over {
-            self.member.commit()?;
-        }
-        if work.is_empty() {
-            return Ok(());
-        }
-        let arrival = if is_handed_over { None } else { Some(self.member.commit_later()?) };
-        self.owe(stage, work, arrival, false).submit()
-    }
-
-    fn owe(&self, stage: Stage, work: Vec<Handle>, arrival: Option<stages::Arrival>, has_failed: bool) -> Owed<B> {
-        let (shared, buffer) = (Arc::clone(self.shared), self.buffer);
-        Owed { shared, side: Side::Producer, buffer, position: stage.position, arrival, work, has_failed }
-    }
-
-    /// The stage of the frame. One that has been filled in the spare buffer gets its stage now; if none is free, it
-    /// takes the place of another frame.
-    fn place(&mut self) -> Result<Option<Stage>, Error> {
-        if self.stage.is_some() {
-            return Ok(self.stage);
-        }
-        let now = self.shared.now();
-        match self.member.try_acquire() {
-            Ok(Some(stage)) => {
-                self.shared.book(|book| book.place(stage.index));
-                Ok(Some(stage))
-            }
-            Ok(None) => {
-                self.shared.book(|book| book.replace(now));
-                Ok(None)
-            }
-            Err(error) => {
-                self.shared.book(|book| book.end(self.buffer, End::Dropped(Dropped::GivenUp), now));
-                Err(self.shared.error(error, Side::Consumer))
-            }
-        }
-    }
-
-    /// The frame fails: its consumer is told when its tasks have ended.
-    fn fail(&mut self, stage: Stage) {
-        let (now, work) = (self.shared.now(), std::mem::take(&mut self.work));
-        if work.is_empty() {
-            self.shared.book(|book| book.fail(Side::Producer, stage.position, self.buffer, None, now));
-            let _ = self.member.commit_failed();
-        } else if let Ok(arrival) = self.member.commit_later() {
-            // An error has been waited for: the tasks have ended.
-            let _ = self.owe(stage, work, Some(arrival), true).submit();
-        }
-    }
-}
-
-impl<B: Send + Sync + 'static> Drop for Filling<'_, B> {
-    fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        match self.stage {
-            // Its tasks use the buffer: the stage cannot be filled again at once.
-            Some(stage) if std::thread::panicking() || !self.work.is_empty() => self.fail(stage),
-            _ => {
-                let now = self.shared.now();
-                self.shared.book(|book| book.end(self.buffer, End::Dropped(Dropped::GivenUp), now));
-            }
-        }
-    }
-}
-
-impl<B: Send + Sync + 'static> fmt::Debug for Filling<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filling").field("number", &self.number).field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("Producer").field("member", &self.0.member).finish_non_exhaustive()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use copies::{Direction, Expected, Priority};
 use hal::Nanos;
 use hal::locks::lock;
+use stages::Ring;
 
 use crate::dispatch::shared::Shared as Dispatch;
 use crate::pipeline::book::{Book, Side};
@@ -20,18 +21,27 @@ pub(crate) struct Shared<B> {
     pub dispatch: Arc<Dispatch>,
     /// Each is used by one end at a time, so its lock is never waited for.
     pub buffers: Vec<RwLock<B>>,
+    pub ring: Arc<Ring>,
+    /// Several members may fill a frame, and several empty it.
+    pub has_many: bool,
     book: Mutex<Book>,
     /// Its copies, if its rate is known.
     _expected: Vec<Expected>,
 }
 
 impl<B> Shared<B> {
-    pub fn new(tasks: &Tasks, options: PipelineOptions, buffers: Vec<B>) -> hal::Result<Shared<B>> {
+    pub fn new(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        buffers: Vec<B>,
+        ring: Arc<Ring>,
+        has_many: bool,
+    ) -> hal::Result<Shared<B>> {
         let PipelineOptions { stages, behind, work_span, records_max, .. } = options;
         let book = Mutex::new(Book::new(stages, behind, options.on_time(), work_span, records_max));
         let buffers = buffers.into_iter().map(RwLock::new).collect();
         let (dispatch, _expected) = (Arc::clone(tasks.shared()), expected(tasks, &options)?);
-        Ok(Shared { options, tasks: tasks.clone(), dispatch, buffers, book, _expected })
+        Ok(Shared { options, tasks: tasks.clone(), dispatch, buffers, ring, has_many, book, _expected })
     }
 
     pub fn now(&self) -> Nanos {
@@ -41,6 +51,14 @@ impl<B> Shared<B> {
     /// A step of the book. No driver call and no code of others runs inside.
     pub fn book<T>(&self, step: impl FnOnce(&mut Book) -> T) -> T {
         step(&mut lock(&self.book))
+    }
+
+    /// Frames that all their consumers have released end, where there may be several.
+    pub fn settle(&self) {
+        if self.has_many {
+            let (now, ring) = (self.now(), &self.ring);
+            self.book(|book| book.settle(|of_use, stage| of_use != ring.uses() || ring.is_released(stage), now));
+        }
     }
 
     /// The priority of a frame's tasks: one more than the pipeline's while its deadline is near.

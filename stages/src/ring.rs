@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::cursor::Stage;
 use crate::door::Doorway;
-use crate::primitive::{AtomicU32, Ordering};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::refused::Refused;
 use crate::role::Roles;
 use crate::side::Side;
+use crate::word::{Look, Parity};
 
 /// A FIFO of stages. It can be used again when all its members have quit (PL-01).
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub struct Ring {
     pub(crate) consumed: Side,
     /// Members that have not quit, and arrivals that are owed.
     live: AtomicU32,
+    uses: AtomicU64,
     pub(crate) doorway: Doorway,
 }
 
@@ -26,7 +29,14 @@ impl Ring {
             return Err(Refused::Stages);
         }
         let (produced, consumed) = (Side::new(stages, 0), Side::new(stages, 0));
-        Ok(Arc::new(Ring { stages, produced, consumed, live: AtomicU32::new(0), doorway: Doorway::default() }))
+        Ok(Arc::new(Ring {
+            stages,
+            produced,
+            consumed,
+            live: AtomicU32::new(0),
+            uses: AtomicU64::new(0),
+            doorway: Doorway::default(),
+        }))
     }
 
     /// The number of stages.
@@ -35,11 +45,26 @@ impl Ring {
         self.stages
     }
 
+    /// How often members have come to it. The number stays as long as a member of the last time is there.
+    #[must_use]
+    pub fn uses(&self) -> u64 {
+        self.uses.load(Ordering::Acquire)
+    }
+
+    /// Whether all consumers have released this stage, which a producer has acquired, and none has acquired it for a
+    /// later position.
+    #[must_use]
+    pub fn is_released(&self, stage: Stage) -> bool {
+        let round = Parity::of(stage.position / u64::from(self.stages));
+        matches!(self.consumed.look(stage.index, round), Look::Over { .. })
+    }
+
     /// The first rounds of these members.
     pub(crate) fn begin(&self, roles: Roles) -> Result<(), Refused> {
         roles.check()?;
         let begun = self.live.compare_exchange(0, roles.all, Ordering::AcqRel, Ordering::Relaxed);
         begun.map_err(|_| Refused::InUse)?;
+        self.uses.fetch_add(1, Ordering::AcqRel);
         self.produced.begin(roles.producers);
         self.consumed.begin(roles.consumers);
         Ok(())

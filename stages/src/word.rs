@@ -22,6 +22,12 @@ const SPOILT: u64 = 1 << 35;
 pub struct Parity(bool);
 
 impl Parity {
+    /// That of the round of this number.
+    #[must_use]
+    pub fn of(round: u64) -> Parity {
+        Parity(round % 2 == 1)
+    }
+
     /// That of the rounds before and after.
     #[must_use]
     pub fn other(self) -> Parity {

@@ -72,6 +72,18 @@ pub fn first_word(buffer: &StageBuffer) -> &AtomicU32 {
     unsafe { buffer.host().cast::<AtomicU32>().as_ref() }
 }
 
+/// One of the words of a frame's memory on the host.
+pub fn nth_word(buffer: &StageBuffer, index: usize) -> &AtomicU32 {
+    // SAFETY: the buffer has so many words, and for the rest it is as for the first.
+    unsafe { buffer.host().cast::<AtomicU32>().add(index).as_ref() }
+}
+
+/// The copies of such a word to the device, and back.
+pub fn word_of(buffer: &StageBuffer, index: usize) -> (Request, Request) {
+    let (host, device) = (buffer.host().as_ptr().wrapping_add(4 * index), buffer.device().offset(4 * index as u64));
+    (Request::htod(device, host, 4), Request::dtoh(host, device, 4))
+}
+
 /// A word to the device.
 pub fn word_up(lane: &mut Lane<'_>, target: (Buffer, u64), source: (&Arc<Pinned>, u64)) -> WorkResult<()> {
     let request = Request::htod(target.0.range(target.1, 4), source.0.range(source.1, 4), 4);

@@ -11,6 +11,7 @@ mod creation;
 mod devices;
 mod failures;
 mod live;
+mod members;
 mod order;
 mod physx;
 mod pipelines;
@@ -48,6 +49,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
     live: of_a_known_rate late_after_a_period replays_of_frames;
+    members: partitioned unified counted handed_over released_by_all failures refused futures;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use hal::Nanos;
+use hal::{Driver, Nanos};
 use overtake::heap::{Heap, HeapOptions, Space};
 use overtake::pipeline::{Consumer, Error, Filled, Filling, Pipeline, PipelineOptions, Producer, Refused, StageBuffer};
 use overtake::task::{Handle, Kernel, Lane, More};
@@ -330,14 +330,14 @@ impl Wake for Woken {
 }
 
 /// Polls only when it is woken, and sleeps in the host's time meanwhile.
-fn block_on<T>(rig: &Rig, future: impl Future<Output = T>) -> T {
+pub fn block_on<T>(driver: &dyn Driver, future: impl Future<Output = T>) -> T {
     let (woken, mut future) = (Arc::new(Woken::default()), pin!(future));
     let waker = Waker::from(Arc::clone(&woken));
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return value;
         }
-        rig.driver().host().wait_until(None, &mut || woken.0.swap(false, Ordering::AcqRel));
+        driver.host().wait_until(None, &mut || woken.0.swap(false, Ordering::AcqRel));
     }
 }
 
@@ -356,11 +356,11 @@ pub fn futures(rig: &Rig) -> Outcome {
         Ok(producer)
     });
     for number in 0..FRAMES {
-        let frame = block_on(rig, consumer.wait_async())?;
+        let frame = block_on(rig.driver(), consumer.wait_async())?;
         same("the frame's number", &frame.number(), &u64::from(number))?;
         frame.release()?;
     }
     let mut producer = rig.join(camera)?;
-    block_on(rig, producer.acquire_async())?.ok_or_else(|| Failure::new("it is free"))?.commit()?;
-    same("the last", &block_on(rig, consumer.wait_async())?.number(), &u64::from(FRAMES))
+    block_on(rig.driver(), producer.acquire_async())?.ok_or_else(|| Failure::new("it is free"))?.commit()?;
+    same("the last", &block_on(rig.driver(), consumer.wait_async())?.number(), &u64::from(FRAMES))
 }
