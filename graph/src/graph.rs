@@ -47,7 +47,7 @@ pub struct Graph {
     pub(crate) data: Records,
     pub(crate) lanes: Lanes,
     pub(crate) points: Points,
-    /// Ready nodes of the device, in the default order.
+    /// Ready nodes of the device, in the default order or in that of ranks.
     pub(crate) device: Queue,
     /// Those that wait for room in their lanes.
     pub(crate) held_back: HeldBack,
@@ -96,7 +96,7 @@ impl Graph {
             return Err(Refused::Options(fault));
         }
         let options = options.within_numbers();
-        let queue = || Queue::new(options.phase_max, options.share);
+        let queue = || Queue::of(&options);
         let is_usual = options.order == Order::Default && options.lanes > 0 && options.lane_max == 0;
         Ok(Graph {
             options,
@@ -185,10 +185,11 @@ impl Graph {
     /// Whether ready nodes may have to wait until others are complete: for room in a lane, or by the order of PhysX.
     #[must_use]
     pub fn may_wait_for_ends(&self) -> bool {
-        !self.is_usual
+        let is_ranked = self.options.order == Order::Ranked && self.options.lane_max == 0 && self.failure.is_none();
+        !(self.is_usual || is_ranked)
     }
 
-    /// Whether a node of the device is in the queue of the default order.
+    /// Whether a node of the device is in the queue of the default order, or of that of ranks.
     #[inline]
     #[must_use]
     pub fn has_ready_node(&self) -> bool {
@@ -308,10 +309,10 @@ impl Graph {
     pub(crate) fn enqueue(&mut self, node: u32) {
         let slots = self.nodes.slots();
         match slots[node as usize].kind {
-            Kind::Host => self.host.push(slots, node),
-            Kind::Light => self.light.push(slots, node),
+            Kind::Host => self.host.enter(slots, node),
+            Kind::Light => self.light.enter(slots, node),
             _ if self.options.order == Order::PhysX => self.passes.push(node),
-            _ => self.device.push(slots, node),
+            _ => self.device.enter(slots, node),
         }
     }
 

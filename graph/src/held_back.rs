@@ -15,14 +15,13 @@ impl HeldBack {
     pub fn new(options: &Options) -> HeldBack {
         let is_bounded = options.lane_max > 0;
         let lanes = if is_bounded { usize::from(options.groups) * usize::from(options.lanes) } else { 0 };
-        let queue = || Queue::new(options.phase_max, options.share);
-        HeldBack { queues: (0..lanes).map(|_| queue()).collect(), count: 0 }
+        HeldBack { queues: (0..lanes).map(|_| Queue::of(options)).collect(), count: 0 }
     }
 
     pub fn push(&mut self, slots: &mut [Slot], node: u32) {
         let slot = &mut slots[node as usize];
         slot.is_held_back = true;
-        self.queues[usize::from(slot.lane)].push(slots, node);
+        self.queues[usize::from(slot.lane)].enter(slots, node);
         self.count += 1;
     }
 

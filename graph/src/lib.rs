@@ -58,6 +58,8 @@ mod passes;
 pub mod plan;
 mod points;
 mod queue;
+mod rank;
+mod ranked;
 mod redundant;
 mod refused;
 mod reserve;

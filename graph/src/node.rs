@@ -209,6 +209,8 @@ pub(crate) struct Slot {
     /// Nodes that were made later have higher ones.
     pub number: u64,
     pub poison: Option<Cause>,
+    /// Of ready nodes of one priority that of the highest rank is the next, where ranks are looked at.
+    pub rank: u32,
     pub kind: Kind,
     pub stage: Stage,
     pub own: Priority,
@@ -235,8 +237,8 @@ pub(crate) struct Slot {
     pub has_joins: bool,
     /// It has a name by which others refer to it, and has not been submitted (PX-05).
     pub is_absent: bool,
-    /// It has a name by which others refer to it.
-    pub is_named: bool,
+    /// Something goes with it when it leaves: a name by which others refer to it, or a rank.
+    pub is_kept: bool,
     /// PhysX waits for idle before it (PX-15, PX-16).
     pub wants_sync: bool,
     /// It has a name.
@@ -262,6 +264,7 @@ impl Slot {
         strand: NONE,
         turns: 0,
         points: NONE,
+        rank: 0,
         value: 0,
         visit: 0,
         number: 0,
@@ -281,7 +284,7 @@ impl Slot {
         is_strand_new: false,
         has_joins: false,
         is_absent: false,
-        is_named: false,
+        is_kept: false,
         wants_sync: false,
         is_changed: false,
         is_alone: false,
@@ -289,8 +292,8 @@ impl Slot {
         has_name: false,
     };
 
-    /// The slot becomes that of a new node. A node leaves edges and points as it found them, so they are not written.
-    /// The list of changed priorities holds slots, not nodes.
+    /// The slot becomes that of a new node. A node leaves edges, points and rank as it found them,
+    /// so they are not written. The list of changed priorities holds slots, not nodes.
     #[inline]
     pub fn begin(&mut self, spec: &Spec<'_>, effective: Priority) {
         (self.references, self.held) = (spec.references, spec.references);
@@ -301,7 +304,7 @@ impl Slot {
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
         (self.in_convoy, self.is_convoy, self.is_folded) = (spec.in_convoy, false, false);
-        (self.has_name, self.is_named, self.is_absent, self.is_alone) = (false, false, false, false);
+        (self.has_name, self.is_kept, self.is_absent, self.is_alone) = (false, false, false, false);
     }
 
     /// It is handed out by the call that appends it.

@@ -111,8 +111,8 @@ impl Nodes {
         slot.next = self.free;
         self.free = index;
         self.room += 1;
-        if slot.is_named {
-            self.withdraw_name(index);
+        if slot.is_kept {
+            self.withdraw(index);
         }
     }
 
@@ -137,7 +137,8 @@ impl Nodes {
     }
 
     #[inline(never)]
-    fn withdraw_name(&mut self, index: u32) {
+    fn withdraw(&mut self, index: u32) {
+        self.slots[index as usize].rank = 0;
         let hash = self.hasher.hash_one(&self.names[index as usize]);
         if let Ok(entry) = self.named.find_entry(hash, |&other| other == index) {
             entry.remove();
@@ -186,7 +187,7 @@ impl Nodes {
         let (names, hasher) = (&self.names, &self.hasher);
         let hash = |&index: &u32| hasher.hash_one(&names[index as usize]);
         self.named.insert_unique(hash(&index), index, hash);
-        self.slots[index as usize].is_named = true;
+        self.slots[index as usize].is_kept = true;
     }
 }
 

@@ -12,6 +12,8 @@ pub const LANE_DEVICES_MAX: u8 = 8;
 pub enum Order {
     /// By priority, then by phase, then first in, first out.
     Default,
+    /// By priority, then by the rank that callers give ([`crate::Graph::set_rank`]), then first in, first out.
+    Ranked,
     /// As PhysX does it, priorities unseen (`graph/README.md`).
     PhysX,
 }

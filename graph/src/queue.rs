@@ -1,9 +1,12 @@
-//! Ready nodes in the default order: by priority, within a priority by phase, then first in, first out.
+//! Ready nodes in the default order: by priority, within a priority by phase, then first in, first out; and in that of
+//! ranks.
 
 use terms::Priority;
 
 use crate::list::{NONE, Pair};
 use crate::node::{Kind, Slot, Stage};
+use crate::options::{Options, Order};
+use crate::ranked::Ranked;
 
 const LEVELS: usize = 32;
 
@@ -40,6 +43,8 @@ pub(crate) struct Queue {
     pub rounds: u64,
     /// The first edge out of the node that has come here last.
     pub ahead: u32,
+    /// Those in the order of ranks, if it is the order: then no ring has any.
+    ranked: Option<Box<Ranked>>,
 }
 
 impl Queue {
@@ -47,7 +52,24 @@ impl Queue {
         let level = Level { rings: [Pair::EMPTY; 8], filled: 0, phase: 0, taken: 0 };
         let (sole, ahead) = (NONE, NONE);
         let levels = [level; LEVELS];
-        Queue { levels, sole, filled: 0, begun: 0, passed: 0, favoured: 0, phase_max, share, rounds: 0, ahead }
+        let (filled, begun, passed, favoured, rounds, ranked) = (0, 0, 0, 0, 0, None);
+        Queue { levels, sole, filled, begun, passed, favoured, phase_max, share, rounds, ahead, ranked }
+    }
+
+    /// An empty one for the order of a graph, other than that of PhysX.
+    pub fn of(options: &Options) -> Queue {
+        let ranked = (options.order == Order::Ranked).then(|| Box::new(Ranked::new(LEVELS)));
+        Queue { ranked, ..Queue::new(options.phase_max, options.share) }
+    }
+
+    /// As [`Queue::push`], in either order.
+    #[inline]
+    pub fn enter(&mut self, slots: &mut [Slot], node: u32) {
+        let Some(ranked) = &mut self.ranked else { return self.push(slots, node) };
+        let slot = &mut slots[node as usize];
+        let number = level_of(slot.effective);
+        ranked.push(number, slot, node);
+        self.filled |= 1 << number;
     }
 
     #[inline]
@@ -126,6 +148,14 @@ impl Queue {
             self.sole = NONE;
             return;
         }
+        if let Some(ranked) = &mut self.ranked {
+            let slot = &slots[node as usize];
+            let number = level_of(slot.effective);
+            if ranked.remove(number, slot, node) {
+                self.filled &= !(1 << number);
+            }
+            return;
+        }
         let slot = &slots[node as usize];
         let (number, phase, previous, next) = (level_of(slot.effective), slot.kind.phase(), slot.previous, slot.next);
         let ring = &mut self.levels[number].rings[usize::from(phase) % 8];
@@ -140,12 +170,32 @@ impl Queue {
         }
     }
 
-    /// The node whose turn it is. It leaves the queue.
+    /// The node whose turn it is, in either order. It leaves the queue.
     pub fn pop_one(&mut self, slots: &mut [Slot]) -> Option<u32> {
+        if self.ranked.is_some() {
+            return self.pop_ranked();
+        }
         self.pop(slots).map(|(node, _)| node)
     }
 
-    /// The same, with its slot.
+    #[inline(never)]
+    fn pop_ranked(&mut self) -> Option<u32> {
+        let number = self.next_level()?;
+        let (node, is_empty) = self.ranked.as_mut()?.pop(number);
+        self.filled &= !(u32::from(is_empty) << number);
+        node
+    }
+
+    /// The level whose turn it is.
+    #[inline(always)] // as `pop`
+    fn next_level(&mut self) -> Option<usize> {
+        let highest = self.filled.checked_ilog2()?;
+        let is_alone = self.filled & (self.filled - 1) == 0;
+        let number = if is_alone { highest } else { self.shared(highest) };
+        Some(number as usize % LEVELS)
+    }
+
+    /// The same as [`Queue::pop_one`] in the default order, with its slot.
     #[inline(always)] // it is a third of the call of the graph that it is a part of
     pub fn pop<'s>(&mut self, slots: &'s mut [Slot]) -> Option<(u32, &'s mut Slot)> {
         // The only node: its slot is looked up once.
@@ -168,9 +218,7 @@ impl Queue {
         if sole != NONE {
             self.push_in_ring(slots, sole);
         }
-        let highest = self.filled.checked_ilog2()?;
-        let is_alone = self.filled & (self.filled - 1) == 0;
-        let number = if is_alone { highest } else { self.shared(highest) } as usize % LEVELS;
+        let number = self.next_level()?;
         if self.levels[number].filled != self.levels[number].phase {
             self.choose_phase(number);
         }

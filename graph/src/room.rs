@@ -32,7 +32,7 @@ impl Graph {
         for _ in 0..self.lanes.room(lane) {
             let slots = self.nodes.slots();
             let Some(node) = self.held_back.pop(slots, lane) else { return };
-            self.device.push(slots, node);
+            self.device.enter(slots, node);
         }
     }
 }

@@ -164,6 +164,24 @@ impl Template {
         self.nodes.iter().map(|node| Planned { kind: node.kind, priority: node.own, is_wanted: node.is_wanted })
     }
 
+    /// For each node how many others of it are in the longest chain before it.
+    #[must_use]
+    pub fn depths(&self) -> Vec<u32> {
+        let (mut depths, mut edges) = (Vec::with_capacity(self.len()), self.edges.iter());
+        for node in &self.nodes {
+            let before = edges.by_ref().take(node.into as usize).map(|inner: &Inner| depths[inner.from as usize] + 1);
+            let depth = before.max().unwrap_or(0);
+            depths.push(depth);
+        }
+        depths
+    }
+
+    /// The name of a node, or nothing.
+    #[must_use]
+    pub fn name(&self, number: usize) -> &str {
+        self.names.get(number).map_or("", String::as_str)
+    }
+
     /// The nodes that come after no other one of it, by number.
     pub fn first(&self) -> impl Iterator<Item = usize> + '_ {
         self.first.iter().map(|number| *number as usize)

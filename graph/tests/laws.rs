@@ -41,7 +41,8 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
             let turns = if kind.is_device() { turns } else { 1 };
             let (is_held, fails) = (fourth & 4 != 0, fourth & 0xf8 == 0xf8);
             let device = (third / 64) % model.devices();
-            let wish = Wish { kind, device, priority: priority(fourth / 8), turns, is_held, fails };
+            let rank = u32::from(other % 4);
+            let wish = Wish { kind, device, priority: priority(fourth / 8), rank, turns, is_held, fails };
             if what % 32 < 16 { model.append(wish, &after) } else { model.append_running(wish, &after) }
         }
         _ if tasks == 0 => {}
@@ -53,7 +54,8 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
         31 => model.give_up(pick(one)),
         6 | 22 => model.release(pick(one)),
         7 | 23 => model.hold(pick(one)),
-        8 | 24 => model.set_priority(pick(one), priority(third)),
+        8 => model.set_priority(pick(one), priority(third)),
+        24 => model.set_rank(pick(one), u32::from(third % 4)),
         9..=11 | 25..=27 => drop(model.step(Runner::Device)),
         12 | 28 => drop(model.step(Runner::Host).or_else(|| model.step(Runner::Light))),
         13 | 14 | 29 | 30 => drop(model.execute(usize::from(third) % model.lanes())),
@@ -69,7 +71,8 @@ fn stretch(bits: u16, more: u16, device: u8) -> Vec<(Wish, Vec<usize>)> {
         let kind = kind((bits & 0xff) as u8);
         let turns = if kind.is_device() && bits & 0x300 == 0 { 2 } else { 1 };
         let fails = bits & 0xf00 == 0xf00;
-        let wish = Wish { kind, device, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
+        let (priority, rank) = (priority((bits >> 4) as u8), (bits >> 8) as u32 % 4);
+        let wish = Wish { kind, device, priority, rank, turns, is_held: false, fails };
         let mut after: Vec<usize> = [bits >> 3, bits >> 6].map(|bits| bits % (number + 1)).to_vec();
         after.retain(|first| *first < number);
         after.dedup();
@@ -131,6 +134,17 @@ proptest! {
         model.finish();
     }
 
+    /// The same where ranks decide among nodes of one priority: volleys do not change that.
+    #[test]
+    fn any_program_keeps_the_order_of_ranks(
+        moves in moves(60),
+        (lanes, groups, lane_max) in (1_u8..4, 1_u8..3, 0_u32..2),
+        ends in vec((0_usize..8, 0_usize..8), 60),
+    ) {
+        let options = Options { order: Order::Ranked, lane_max: 3 * lane_max, ..options(lanes, groups) };
+        compare_volleys(options, moves.into_iter().zip(ends), |one, _| one);
+    }
+
     /// The same with two devices: a node's work is in a lane of its device.
     #[test]
     fn any_program_on_two_devices_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3) {
@@ -188,6 +202,7 @@ proptest! {
                 kind: kind(kind_and_priority % 3 + 3),
                 device: 0,
                 priority: priority(kind_and_priority / 3),
+                rank: 0,
                 turns,
                 is_held: false,
                 fails: false,

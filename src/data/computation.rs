@@ -168,7 +168,8 @@ impl<'c> Computation<'c> {
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
         let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
-        Submission { store, name, priority, place, claims: &self.claims, after: &[] }.refuse_foreign()?;
+        Submission { store, name, priority, place, claims: &self.claims, after: &[], expected_ns: 0 }
+            .refuse_foreign()?;
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
         let chosen = match self.place {
@@ -191,7 +192,12 @@ impl<'c> Computation<'c> {
         let timer = times.map(|(times, name)| Box::new(times.timer(name, self.bytes())));
         let Computation { store, name, claims, describe, priority, mut after, references, retries, .. } = self;
         after.extend(behind);
-        let asked = Submission { store, name, priority, place, claims: &claims, after: &after };
+        let time_ns = match place {
+            Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
+            Location::Host => 0,
+        };
+        let (claims, after) = (&claims[..], &after[..]);
+        let asked = Submission { store, name, priority, place, claims, after, expected_ns: time_ns };
         if place == Location::Host {
             asked.refuse_aliases()?;
         }

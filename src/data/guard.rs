@@ -39,12 +39,12 @@ impl Hold {
             Location::Host if claim.mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access = Submission { store, name, priority, place: at, claims: &claims, after: &[] };
+        let access = Submission { store, name, priority, place: at, claims: &claims, after: &[], expected_ns: 0 };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;
         let mut held = shared.enter_here()?;
-        let appended = access.transfers(&mut held).and_then(|before| {
+        let appended = access.transfers(&mut held, begun.rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
@@ -54,6 +54,7 @@ impl Hold {
             let place = Place { start: begun.memory.addresses[0], elements };
             Ok((there, Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept }))
         });
+        held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
         // If the wait ends with an error, the hold is dropped here.

@@ -170,7 +170,8 @@ impl Record {
             Claim { record: Arc::clone(self), bytes: partial.bytes.clone(), mode: Mode::ReadWrite, reducer: None };
         let claims = [target, whole(Arc::clone(&partial.record), Mode::Read)];
         let place = Location::Host;
-        let submission = Submission { store, name: &name, priority, place, claims: &claims, after: &[] };
+        let submission =
+            Submission { store, name: &name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
         let begun = submission.begin()?;
         if !self.has_partial(&partial.record) {
             return Ok(());
@@ -217,7 +218,7 @@ mod tests {
         let array = arrays.array_of(&[1_u32, 2]).unwrap();
         let (record, claims) = (&array.record, [reduce(&array, Sum).claim()]);
         let (store, place, priority) = (&record.store, Location::Device(0), Priority::LOWEST);
-        let asked = Submission { store, name: "adds", priority, place, claims: &claims, after: &[] };
+        let asked = Submission { store, name: "adds", priority, place, claims: &claims, after: &[], expected_ns: 0 };
         let (one, other) = (asked.own().unwrap(), asked.own().unwrap());
         assert!(one.is_current() && other.is_current());
         assert!(!Arc::ptr_eq(&one.reduced[0].1, &other.reduced[0].1), "both are used");

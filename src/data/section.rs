@@ -74,7 +74,8 @@ impl<'c, U: HostUses> Opening<'c, U> {
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
         let claims = uses.claims();
-        Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[] }.refuse_foreign()?;
+        Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[], expected_ns: 0 }
+            .refuse_foreign()?;
         let chosen = match place {
             Where::At(place) => match store.named(name, place)? {
                 Location::Host => None,
@@ -83,7 +84,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
             Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let asked = Submission { store, name, priority, place, claims: &claims, after: &[] };
+        let asked = Submission { store, name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
@@ -122,7 +123,7 @@ impl Section {
         asked.settle()?;
         let begun = asked.begin()?;
         let mut held = shared.enter_here()?;
-        let appended = asked.transfers(&mut held).and_then(|before| {
+        let appended = asked.transfers(&mut held, begun.rank).and_then(|before| {
             let there = asked.append(&mut held, asked.store.tasks.join(asked.name), &before)?;
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
@@ -130,6 +131,7 @@ impl Section {
             asked.store.guards.fetch_add(1, Ordering::Relaxed);
             Ok((there, node, begun.memory))
         });
+        held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
         let (there, node, memory) = appended?;
@@ -185,7 +187,7 @@ impl Section {
     /// A task of the section itself.
     fn submission(&self) -> Submission<'_> {
         let (store, place, priority) = (&self.arrays.store, self.place, self.priority);
-        Submission { store, name: &self.name, priority, place, claims: &[], after: &[] }
+        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], expected_ns: 0 }
     }
 
     /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed

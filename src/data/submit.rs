@@ -3,16 +3,18 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
-use graph::{Access, Location, Mode, Priority, Refused};
+use graph::{Access, Kind, Location, Mode, Priority, Refused};
 use smallvec::SmallVec;
 
 use crate::data::claim::Claim;
 use crate::data::record::{Memory, Node};
 use crate::data::statistics::count;
 use crate::data::store::Store;
+use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::Held;
 use crate::task::{Handle, TaskBuilder};
 use crate::work::fault::Error;
+use crate::work::lane::Submitted;
 
 const UNWRITTEN: &str = "it reads bytes of an array that no task has written: write them before, or use `discard` or \
                          `write` if it reads none";
@@ -35,6 +37,8 @@ pub(super) struct Submission<'s> {
     pub claims: &'s [Claim],
     /// The tasks that it comes after besides.
     pub after: &'s [Handle],
+    /// The time that it takes, as far as that is known; else 0.
+    pub expected_ns: u64,
 }
 
 impl Submission<'_> {
@@ -77,7 +81,7 @@ impl Submission<'_> {
 
     /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
     /// to write its bytes.
-    pub fn transfers(&self, held: &mut Held<'_>) -> Result<Vec<Handle>, Error> {
+    pub fn transfers(&self, held: &mut Held<'_>, rank: Option<Rank>) -> Result<Vec<Handle>, Error> {
         let found = self.look()?;
         if let Some(cause) = found.lost {
             return Ok(vec![cause]);
@@ -86,10 +90,14 @@ impl Submission<'_> {
         if found.is_there {
             return Ok(before);
         }
+        held.rank_others_as(rank);
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
             let needs = claim.record.needs(&claim.bytes, self.place);
             count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
+            if let Some(rank) = rank {
+                needs.arrivals.iter().for_each(|node| rank.raise(&mut held.graph, node.0.node()));
+            }
             before.extend(needs.arrivals.iter().map(|node| node.0.clone()));
             before.extend(claim.record.fetch(held, needs, self.place, (self.name, self.priority))?);
         }
@@ -155,16 +163,37 @@ impl Submission<'_> {
         if self.claims.iter().all(is_own) { Ok(()) } else { Err(self.refused(FOREIGN)) }
     }
 
+    /// Its rank, if a policy ranks tasks: asked without a lock.
+    fn rank(&self) -> Result<Option<Rank>, Error> {
+        let shared = self.store.tasks.shared();
+        let Some(policy) = &shared.policy else { return Ok(None) };
+        let mut held = shared.enter_here()?;
+        let after: Vec<_> = self.after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();
+        let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
+        // The graph refuses it when it is submitted.
+        let before = held.graph.would_follow(&after, &accesses).unwrap_or_default();
+        let depth = held.depth_behind(before);
+        drop(held);
+        let (kind, device) = match self.place {
+            Location::Host => (Kind::Host, 0),
+            Location::Device(device) => (Kind::Kernel, device),
+        };
+        let bytes = self.claims.iter().map(|claim| claim.bytes.end - claim.bytes.start).sum();
+        let candidate = Candidate::new(self.name, kind, self.priority, device);
+        Ok(Some(Rank::ask(&**policy, &Candidate { depth, bytes, expected_ns: self.expected_ns, ..candidate })))
+    }
+
     /// Has memory, and the order of submissions.
     pub fn begin(&self) -> Result<Begun<'_>, Error> {
         self.refuse_foreign()?;
+        let rank = self.rank()?;
         loop {
             let order = hal::locks::lock(&self.store.order);
             if self.store.is_over.load(Ordering::Relaxed) {
                 return Err(self.refused(OVER));
             }
             if let Some(memory) = self.memory() {
-                return Ok(Begun { order, memory });
+                return Ok(Begun { order, memory, rank });
             }
             drop(order);
             // Another thread may need the room before the next look.
@@ -176,18 +205,19 @@ impl Submission<'_> {
     /// is called with the order still held.
     pub fn submit<'b>(
         &self,
-        Begun { order, memory }: Begun<'_>,
+        Begun { order, memory, rank }: Begun<'_>,
         describe: impl FnOnce(Memory) -> TaskBuilder<'b, 'b>,
         then: impl FnOnce(),
     ) -> Result<Handle, Error> {
         let shared = self.store.tasks.shared();
         let mut held = shared.enter_here()?;
-        let appended = self.transfers(&mut held).and_then(|before| {
-            let handle = self.append(&mut held, describe(memory), &before)?;
+        let appended = self.transfers(&mut held, rank).and_then(|before| {
+            let handle = self.append(&mut held, describe(memory).ranked(rank), &before)?;
             self.note(&handle);
             then();
             Ok(handle)
         });
+        held.rank_others_as(None);
         drop(order);
         // Transfers may have been appended before a refusal.
         shared.pump(held);
@@ -199,6 +229,7 @@ impl Submission<'_> {
 pub(super) struct Begun<'s> {
     pub order: MutexGuard<'s, ()>,
     pub memory: Memory,
+    pub rank: Option<Rank>,
 }
 
 /// The bytes of a submission, as they are.

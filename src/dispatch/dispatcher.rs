@@ -7,11 +7,11 @@ use std::sync::{Arc, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
-use graph::Graph;
+use graph::{Graph, Order};
 use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
-use crate::dispatch::arrivals::Batch;
+use crate::dispatch::arrivals::{Arrivals, Batch};
 use crate::dispatch::body::{Bodies, Dead, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
@@ -20,6 +20,7 @@ use crate::dispatch::inside::is_inside;
 use crate::dispatch::intake::Intake;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
+use crate::dispatch::ranks::{Candidate, Policy};
 use crate::dispatch::rest::rest;
 use crate::dispatch::seat::Last;
 use crate::dispatch::serve::serve;
@@ -51,7 +52,33 @@ impl Dispatcher {
     /// The same for several devices: a layer for each, opened with the same driver and the same priorities. Tasks are
     /// for the first, unless [`crate::task::TaskBuilder::on`] names another.
     pub fn open_on(layers: &[Arc<Overtake>], options: DispatchOptions) -> Result<Dispatcher, Error> {
+        Dispatcher::open_with(layers, options, None)
+    }
+
+    /// The same, with the order of ready tasks by a policy ([`Order::Ranked`] in place of that of `options`): of those
+    /// of one priority the task with the highest rank is next, and of those of one rank that which became ready first.
+    /// `policy` ranks a task when it is submitted: in the thread that submits, without a lock. The transfers of a
+    /// computation have its rank. No task inherits a rank: a policy that wants the tasks before an important one first
+    /// has to rank them so.
+    pub fn open_ranked(
+        layers: &[Arc<Overtake>],
+        options: DispatchOptions,
+        policy: impl Fn(&Candidate<'_>) -> u32 + Send + Sync + 'static,
+    ) -> Result<Dispatcher, Error> {
+        let options = DispatchOptions { order: Order::Ranked, ..options };
+        Dispatcher::open_with(layers, options, Some(Box::new(policy)))
+    }
+
+    fn open_with(
+        layers: &[Arc<Overtake>],
+        options: DispatchOptions,
+        policy: Option<Box<Policy>>,
+    ) -> Result<Dispatcher, Error> {
         let refused = |detail: String| Code::INVALID_VALUE.at("overtake dispatcher open").because(detail);
+        if options.order == Order::Ranked && policy.is_none() {
+            let detail = "the order of ranks needs a policy that ranks: open it by `open_ranked`";
+            return Err(refused(detail.to_owned()).into());
+        }
         let Some(overtake) = layers.first() else {
             return Err(refused("there is no device: open one copy layer at least".to_owned()).into());
         };
@@ -80,7 +107,8 @@ impl Dispatcher {
         }
         let lanes: hal::Result<Vec<_>> = layers.iter().map(|layer| lanes(layer, &options)).collect();
         let lanes = lanes?.into_iter().flatten().collect();
-        let mut dispatcher = Dispatcher { threads: Vec::new(), shared: shared(layers, lanes, graph, &options) };
+        let shared = shared(layers, lanes, (graph, policy), &options);
+        let mut dispatcher = Dispatcher { threads: Vec::new(), shared };
         // From here on dropping it destroys the events.
         dispatcher.make_events()?;
         dispatcher.start_threads()?;
@@ -142,16 +170,41 @@ fn lanes(overtake: &Overtake, options: &DispatchOptions) -> hal::Result<Vec<Prio
 fn shared(
     layers: &[Arc<Overtake>],
     lanes: Vec<PriorityStream>,
-    graph: Graph,
+    (graph, policy): (Graph, Option<Box<Policy>>),
     options: &DispatchOptions,
 ) -> Arc<Shared> {
     let (turn, count) = (Turn::default(), lanes.len());
     let (intake, is_handed_over) = (Arc::new(Intake::new(turn.sign())), turn.sign_of_handing_over());
-    let state = |me: &Weak<Shared>| State {
+    let is_ranked = policy.is_some();
+    if is_ranked {
+        intake.close();
+    }
+    let parts = Parts { turn, intake: Arc::clone(&intake), is_ranked };
+    Arc::new_cyclic(|me| Shared {
+        driver: Arc::clone(layers[0].driver()),
+        layers: layers.to_vec(),
+        lent: AtomicU64::new(0),
+        // One more, which keeps the watch while the others run functions.
+        bells: (0..=options.workers).map(|_| Bell::default()).collect(),
+        state: Lock::new(state(me, layers, count, graph, parts)),
+        lanes,
+        of_a_device: options.groups * options.lanes,
+        intake: Arc::clone(&intake),
+        is_handed_over,
+        steps_by: Last::default(),
+        waiting: AtomicU32::new(0),
+        policy,
+        process: Process::this(),
+    })
+}
+
+fn state(me: &Weak<Shared>, layers: &[Arc<Overtake>], lanes: usize, graph: Graph, parts: Parts) -> State {
+    let Parts { turn, intake, is_ranked } = parts;
+    State {
         graph,
         bodies: Bodies::new(Weak::clone(me) as Home),
         sets: Sets::default(),
-        marks: (0..count).map(|_| Marks::default()).collect(),
+        marks: (0..lanes).map(|_| Marks::default()).collect(),
         faults: Faults::default(),
         statistics: DispatchStatistics::default(),
         expectations: Expectations::new(layers),
@@ -159,7 +212,7 @@ fn shared(
         is_closed: false,
         losing: None,
         sleepers: Sleepers::default(),
-        intake: Arc::clone(&intake),
+        intake,
         batch: Batch::default(),
         reached: Vec::new(),
         failed: Vec::new(),
@@ -169,23 +222,16 @@ fn shared(
         dead: Dead::default(),
         lifts: Vec::new(),
         replayed: Vec::new(),
+        ranks: is_ranked.then(Box::default),
         kit: None,
-    };
-    Arc::new_cyclic(|me| Shared {
-        driver: Arc::clone(layers[0].driver()),
-        layers: layers.to_vec(),
-        lent: AtomicU64::new(0),
-        // One more, which keeps the watch while the others run functions.
-        bells: (0..=options.workers).map(|_| Bell::default()).collect(),
-        state: Lock::new(state(me)),
-        lanes,
-        of_a_device: options.groups * options.lanes,
-        intake: Arc::clone(&intake),
-        is_handed_over,
-        steps_by: Last::default(),
-        waiting: AtomicU32::new(0),
-        process: Process::this(),
-    })
+    }
+}
+
+/// The parts of a state that others share.
+struct Parts {
+    turn: Turn,
+    intake: Arc<Arrivals>,
+    is_ranked: bool,
 }
 
 impl Drop for Dispatcher {

@@ -24,7 +24,7 @@ pub(crate) const STORE: usize = 128;
 pub(crate) struct Desk<B, N> {
     pub batch: B,
     pub store: Vec<N>,
-    /// No thread looks at it any more.
+    /// Callers leave no entries here.
     pub is_closed: bool,
 }
 
@@ -123,7 +123,7 @@ impl<B: Default, N> Intake<B, N> {
         }
     }
 
-    /// No thread takes entries any more.
+    /// Callers leave no entries from now on: they wait for the lock.
     pub fn close(&self) {
         self.desks.iter().for_each(|desk| lock(desk).is_closed = true);
     }

@@ -5,7 +5,7 @@ use graph::{Inference, Order};
 /// The parameters of a dispatcher.
 #[derive(Clone, Copy, Debug)]
 pub struct DispatchOptions {
-    /// The order of ready tasks.
+    /// The order of ready tasks; that of ranks needs a policy ([`crate::dispatch::Dispatcher::open_ranked`]).
     pub order: Order,
     /// Groups of neighbouring priorities; each has lanes of its own.
     pub groups: u8,

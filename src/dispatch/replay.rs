@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use graph::{Kind, NodeId, Priority, Replay, Template};
+use graph::{Kind, NodeId, Planned, Priority, Replay, Template};
 
 use crate::dispatch::body::Character;
+use crate::dispatch::ranks::{Candidate, Policy, Rank};
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
 use crate::work::function::{Launch, Steps, Work};
@@ -21,6 +22,8 @@ pub(crate) struct Replaying<'r> {
     pub announced: bool,
     pub after: &'r [NodeId],
     pub set: &'r Set,
+    /// Those of its tasks, if a policy ranks tasks.
+    pub ranks: &'r [Rank],
 }
 
 impl State {
@@ -30,7 +33,7 @@ impl State {
         replaying: &Replaying<'_>,
         steps: &Arc<dyn Steps>,
     ) -> Result<(NodeId, Arc<Outcome>), Error> {
-        let Replaying { template, priority, device, announced, after, set } = *replaying;
+        let Replaying { template, priority, device, announced, after, set, ranks } = *replaying;
         let is_stopped = set.is_stopped();
         let replay = Replay { priority, after, references: is_stopped.into(), device };
         let mut nodes = std::mem::take(&mut self.replayed);
@@ -47,6 +50,9 @@ impl State {
             body.work = work(planned.kind, steps, number);
             self.expect(character);
         }
+        for (node, rank) in nodes.iter().zip(ranks) {
+            self.give_rank(*node, Some(*rank));
+        }
         let last = nodes[nodes.len() - 1];
         if is_stopped {
             template.first().for_each(|number| set.waits(nodes[number]));
@@ -58,6 +64,16 @@ impl State {
         let outcome = self.bodies.get(last).map(|body| Arc::clone(&body.outcome));
         Ok((last, outcome.expect("it has just been added")))
     }
+}
+
+/// Asks the policy for the ranks of a template's tasks, of which the first have this depth. Without a lock.
+pub(crate) fn ranks(policy: &Policy, template: &Template, priority: Priority, device: u8, first: u32) -> Vec<Rank> {
+    let rank = |(number, (planned, depth)): (usize, (Planned, u32))| {
+        let (name, priority) = (template.name(number), priority.max(planned.priority));
+        let candidate = Candidate::new(name, planned.kind, priority, device);
+        Rank::ask(policy, &Candidate { depth: first + depth, ..candidate })
+    };
+    template.nodes().zip(template.depths()).enumerate().map(rank).collect()
 }
 
 fn work(kind: Kind, steps: &Arc<dyn Steps>, number: u32) -> Work {

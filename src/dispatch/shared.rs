@@ -11,6 +11,7 @@ use threads::Bell;
 
 use crate::dispatch::arrivals::Arrivals;
 use crate::dispatch::held::{self, Lock};
+use crate::dispatch::ranks::Policy;
 use crate::dispatch::seat::Last;
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub steps_by: Last,
     /// Threads that wait for tasks.
     pub waiting: AtomicU32,
+    /// It ranks tasks, if there is one. Then callers leave none at the intake.
+    pub policy: Option<Box<Policy>>,
     /// The process that the threads are in.
     pub process: Process,
 }

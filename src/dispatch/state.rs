@@ -12,6 +12,7 @@ use crate::dispatch::faults::Faults;
 use crate::dispatch::kit::Kit;
 use crate::dispatch::marks::{Mark, Marks};
 use crate::dispatch::prefetch::{LINE, prefetch};
+use crate::dispatch::ranks::{Rank, Ranks};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::trail::NEAR;
@@ -64,6 +65,8 @@ pub(crate) struct State {
     pub lifts: Vec<(NodeId, Priority)>,
     /// The nodes of a replay, while none is being appended.
     pub replayed: Vec<NodeId>,
+    /// The depths of tasks, if a policy ranks them.
+    pub ranks: Option<Box<Ranks>>,
     /// The things for steps, while no thread takes any.
     pub kit: Option<Box<Kit>>,
 }
@@ -95,6 +98,26 @@ impl State {
             set.waits(node);
         }
         Ok((node, Arc::clone(&self.bodies.add(node, set).outcome)))
+    }
+
+    /// The depth of a task behind these, if a policy ranks tasks.
+    pub fn depth_behind(&self, before: impl IntoIterator<Item = NodeId>) -> u32 {
+        self.ranks.as_ref().map_or(0, |ranks| ranks.depth_behind(before))
+    }
+
+    /// The tasks that are appended now, and have no rank of their own, are for one that has this.
+    pub fn rank_others_as(&mut self, rank: Option<Rank>) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.at_hand = rank;
+        }
+    }
+
+    /// A node has just been appended, with this rank.
+    #[inline]
+    pub fn give_rank(&mut self, node: NodeId, rank: Option<Rank>) {
+        if let Some(ranks) = &mut self.ranks {
+            ranks.give(&mut self.graph, node, rank);
+        }
     }
 
     /// The marks of all lanes that the device may not have come to, by lane, the oldest first.

@@ -10,6 +10,7 @@ use crate::dispatch::arrivals::Arrival;
 use crate::dispatch::body::Character;
 use crate::dispatch::intake::Desk;
 use crate::dispatch::kit::Launching;
+use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
@@ -50,6 +51,8 @@ struct Rare<'n> {
     after_launch: Vec<&'n Handle>,
     /// How often its launch is repeated.
     retries: u32,
+    /// Among the ready tasks of its priority, if a policy decides that.
+    rank: Option<Rank>,
 }
 
 impl<'t, 'n> TaskBuilder<'t, 'n> {
@@ -219,11 +222,34 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     #[inline(never)]
-    fn submit_waiting(self, mut held: Held<'_>) -> Result<Handle, Error> {
+    fn submit_waiting(mut self, mut held: Held<'t>) -> Result<Handle, Error> {
         let shared = self.shared;
+        if shared.policy.is_some() {
+            held = self.rank(held)?;
+        }
         let handle = self.append(&mut held, &[])?;
         shared.pump(held);
         Ok(handle)
+    }
+
+    /// Asks the policy for its rank, without the lock.
+    #[inline(never)]
+    fn rank(&mut self, held: Held<'_>) -> Result<Held<'t>, Error> {
+        let shared = self.shared;
+        let depth = held.depth_behind(self.before().map(Handle::node));
+        drop(held);
+        let &mut TaskBuilder { name, kind, priority, device, .. } = self;
+        let candidate = Candidate { depth, ..Candidate::new(name, kind, priority, device) };
+        self.more().rank = shared.policy.as_ref().map(|policy| Rank::ask(&**policy, &candidate));
+        shared.enter_here()
+    }
+
+    /// It has this rank, that a policy has given it.
+    pub(crate) fn ranked(mut self, rank: Option<Rank>) -> TaskBuilder<'t, 'n> {
+        if rank.is_some() {
+            self.more().rank = rank;
+        }
+        self
     }
 
     /// Appends the task, after those that its use of data asks for. The caller has it dispatched ([`Shared::pump`]).
@@ -242,6 +268,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             after.clear();
             held.graph.predecessors(node, |first| after.push(first));
         }
+        held.give_rank(node, self.rank_given());
         if waits {
             self.wait_for_launches(held, node)?;
         }
@@ -254,13 +281,17 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
-    pub fn submit_named(self) -> Result<Handle, Error> {
+    pub fn submit_named(mut self) -> Result<Handle, Error> {
         let (shared, set, name) = (self.shared, self.set, self.set.name_of(self.name));
         let mut held = shared.enter_here()?;
+        if shared.policy.is_some() {
+            held = self.rank(held)?;
+        }
         let after = self.nodes_before(&held)?;
         let (node, outcome) = held.named(&name, set)?;
         held.graph.fill(node, &self.spec(&after))?;
         held.graph.hold(node)?;
+        held.give_rank(node, self.rank_given());
         self.wait_for_launches(&mut held, node)?;
         let is_stopped = set.is_stopped();
         self.describe(&mut held, node, &after);
@@ -269,6 +300,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
         shared.pump(held);
         Ok(Handle::new(node, outcome))
+    }
+
+    fn rank_given(&self) -> Option<Rank> {
+        self.more.as_ref().and_then(|more| more.rank)
     }
 
     /// How often its launch may be repeated.

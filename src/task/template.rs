@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graph::{Direction, Kind, NodeId, Priority, Template as Stretch};
 use smallvec::SmallVec;
 
-use crate::dispatch::replay::Replaying;
+use crate::dispatch::replay::{Replaying, ranks};
 use crate::task::handle::Handle;
 use crate::task::tasks::Tasks;
 use crate::work::fault::Error;
@@ -207,14 +207,21 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         }
         let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
-        let mut held = shared.enter_here()?;
+        let (mut held, mut ranked) = (shared.enter_here()?, Vec::new());
+        if let Some(policy) = &shared.policy {
+            let depth = held.depth_behind(nodes.iter().copied());
+            drop(held);
+            ranked = ranks(&**policy, stretch, priority, device, depth);
+            held = shared.enter_here()?;
+        }
         if held.is_closed {
             return Err(Error::Closed { task: Some(NAME.to_owned()) });
         }
         if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), || NAME.to_owned()) {
             return Ok(handle);
         }
-        let replaying = Replaying { template: stretch, priority, device, announced, after: &nodes, set: tasks.set() };
+        let (after, set, ranks) = (&nodes[..], tasks.set(), &ranked[..]);
+        let replaying = Replaying { template: stretch, priority, device, announced, after, set, ranks };
         let (node, outcome) = held.replay(&replaying, &steps)?;
         shared.pump(held);
         Ok(Handle::new(node, outcome))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use contexts::CudaContext;
 use hal::{Device, Driver, Module};
 use overtake::data::{ArrayOptions, Arrays, DataStatistics};
-use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::{Kernel, Tasks};
+use overtake::dispatch::{Candidate, DispatchOptions, Dispatcher};
+use overtake::task::{Error, Kernel, Tasks};
 use overtake::{Options, Overtake, Priority};
 
 use crate::failure::{Failure, Outcome, same};
@@ -64,6 +64,26 @@ pub fn open_with(rig: &Rig, driver: &Arc<dyn Driver>, arrays: ArrayOptions) -> R
 
 /// The same on so many devices.
 pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, devices: u8, arrays: ArrayOptions) -> Result<Bed, Failure> {
+    open_by(rig, driver, devices, arrays, |layers| Dispatcher::open_on(layers, DispatchOptions::default()))
+}
+
+/// The same on one device, with tasks ranked by this policy.
+pub fn open_ranked(
+    rig: &Rig,
+    arrays: ArrayOptions,
+    policy: impl Fn(&Candidate<'_>) -> u32 + Send + Sync + 'static,
+) -> Result<Bed, Failure> {
+    let options = DispatchOptions { lanes: 1, ..DispatchOptions::default() };
+    open_by(rig, rig.shared_driver(), 1, arrays, |layers| Dispatcher::open_ranked(layers, options, policy))
+}
+
+fn open_by(
+    rig: &Rig,
+    driver: &Arc<dyn Driver>,
+    devices: u8,
+    arrays: ArrayOptions,
+    open: impl FnOnce(&[Arc<Overtake>]) -> Result<Dispatcher, Error>,
+) -> Result<Bed, Failure> {
     let work = rig.module(workloads::PTX.as_bytes())?;
     let (add, builtin) = (Kernel::find(rig.driver(), work, "work_add")?, rig.module(BUILTIN)?);
     let mut kernels = Kernels { add, count: Kernel::find(rig.driver(), builtin, COUNT)? };
@@ -82,7 +102,7 @@ pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, devices: u8, arrays: ArrayOp
             others.push(Loaded { context: context.clone(), module });
         }
     }
-    let dispatcher = Dispatcher::open_on(&layers, DispatchOptions::default())?;
+    let dispatcher = open(&layers)?;
     let (arrays, tasks) = (Arrays::open(&dispatcher, arrays)?, Tasks::new(&dispatcher));
     Ok(Bed { arrays, tasks, dispatcher, overtake, kernels, devices, _others: others })
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver, Function, Module, Nanos};
-use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::{Kernel, Tasks};
+use overtake::dispatch::{Candidate, DispatchOptions, Dispatcher};
+use overtake::task::{Error, Kernel, Tasks};
 use overtake::{Options, Overtake, Priority};
 
 use crate::failure::{Failure, Outcome};
@@ -51,11 +51,29 @@ pub fn open_with(rig: &Rig, options: DispatchOptions) -> Result<Bed, Failure> {
 
 /// The same on a driver that stands before the rig's.
 pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, options: DispatchOptions) -> Result<Bed, Failure> {
+    open_by(rig, driver, |overtake| Dispatcher::open(overtake, options))
+}
+
+/// The same with tasks ranked by this policy.
+pub fn open_ranked(
+    rig: &Rig,
+    options: DispatchOptions,
+    policy: impl Fn(&Candidate<'_>) -> u32 + Send + Sync + 'static,
+) -> Result<Bed, Failure> {
+    let open = |overtake: &_| Dispatcher::open_ranked(std::slice::from_ref(overtake), options, policy);
+    open_by(rig, rig.shared_driver(), open)
+}
+
+fn open_by(
+    rig: &Rig,
+    driver: &Arc<dyn Driver>,
+    open: impl FnOnce(&Arc<Overtake>) -> Result<Dispatcher, Error>,
+) -> Result<Bed, Failure> {
     let kernels = Kernels::find(rig)?;
     let options_of_copies =
         Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
     let overtake = Arc::new(Overtake::open(driver, Device(0), options_of_copies)?);
-    let dispatcher = Dispatcher::open(&overtake, options)?;
+    let dispatcher = open(&overtake)?;
     Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, overtake, kernels })
 }
 

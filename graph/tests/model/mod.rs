@@ -17,6 +17,7 @@ pub struct Wish {
     pub kind: Kind,
     pub device: u8,
     pub priority: Priority,
+    pub rank: u32,
     pub turns: u32,
     pub is_held: bool,
     pub fails: bool,
@@ -59,8 +60,10 @@ pub struct Model {
     lane_max: u32,
     /// The lanes of a device.
     of_a_device: u8,
-    /// Whether the order is the default, in which all laws hold. PhysX keeps one: each reference is given back once.
+    /// Whether the order is not that of PhysX, which keeps one law: each reference is given back once.
     is_strict: bool,
+    /// Whether ranks decide among tasks of one priority.
+    is_ranked: bool,
     /// Work that was on the device has failed, so tasks may have started that fail with it.
     has_broken: bool,
     is_lost: bool,
@@ -78,7 +81,8 @@ impl Model {
             graph: Graph::new(options).unwrap(),
             lane_max: options.lane_max,
             of_a_device,
-            is_strict: options.order == Order::Default,
+            is_strict: options.order != Order::PhysX,
+            is_ranked: options.order == Order::Ranked,
             has_broken: false,
             is_lost: false,
             tasks: Vec::new(),
@@ -131,6 +135,7 @@ impl Model {
         let before = after.iter().filter(|first| self.tasks[**first].ended.is_none());
         let before = before.map(|first| (*first, None)).collect();
         let own = wish.priority;
+        self.graph.set_rank(id, wish.rank);
         self.tasks.push(Task {
             id,
             wish,
@@ -178,6 +183,13 @@ impl Model {
         let is_held = self.tasks[task].held > 0;
         assert_eq!(self.graph.release(self.tasks[task].id).is_ok(), is_held);
         self.tasks[task].held -= u32::from(is_held);
+    }
+
+    pub fn set_rank(&mut self, task: usize, rank: u32) {
+        if self.tasks[task].ended.is_none() {
+            self.graph.set_rank(self.tasks[task].id, rank);
+            self.tasks[task].wish.rank = rank;
+        }
     }
 
     pub fn set_priority(&mut self, task: usize, priority: Priority) {
@@ -360,7 +372,10 @@ impl Model {
         };
         let others = self.tasks.iter().filter(|other| other.ended.is_none() && same(other.wish.kind));
         for other in others.filter(|other| self.graph.stage(other.id) == Stage::Ready) {
-            assert!(self.graph.priority(other.id).unwrap() <= priority, "{number} is handed out too early");
+            let (urgency, rank) = (self.graph.priority(other.id).unwrap(), other.wish.rank);
+            assert!(urgency <= priority, "{number} is handed out too early");
+            let is_behind = urgency < priority || rank <= task.wish.rank;
+            assert!(is_behind || !self.is_ranked, "{number} is handed out before one of a higher rank");
         }
     }
 

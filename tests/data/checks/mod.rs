@@ -7,6 +7,7 @@ mod failures;
 mod guards;
 mod oracle;
 mod random;
+mod ranks;
 mod reductions;
 mod relaxed;
 mod room;
@@ -38,6 +39,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full
         values_on_two values_on_four values_without_links values_where_chosen;
+    ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
         refused adopted;
     relaxed: without_an_order on_two_devices one_that_fails;

@@ -16,6 +16,7 @@ mod order;
 mod physx;
 mod pipelines;
 mod random;
+mod ranks;
 mod retries;
 mod sets;
 mod templates;
@@ -55,6 +56,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics
         futures given_up;
     random: bytes failures;
+    ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted groups first_failure;
     templates: arguments priorities failures refused turns;
