@@ -87,13 +87,18 @@ fn a_node_with_more_to_launch_keeps_its_rank() {
 #[test]
 fn room_in_a_lane_is_given_by_rank() {
     let mut graph = graph(Options { lanes: 1, lane_max: 1, ..Options::default() });
-    let nodes = [1, 2, 3].map(|rank| add(&mut graph, Kind::Kernel, BULK, rank));
+    let first = add(&mut graph, Kind::Kernel, BULK, 0);
     let mut order = run(&mut graph, Runner::Device);
+    let nodes = [1, 3, 2].map(|rank| {
+        let node = add(&mut graph, Kind::Kernel, BULK, rank);
+        assert_eq!(run(&mut graph, Runner::Device), [], "there is no room");
+        node
+    });
     while let Some(at) = graph.point(*order.last().unwrap()) {
         graph.complete(at.lane, at.value).unwrap();
         order.extend(run(&mut graph, Runner::Device));
     }
-    assert_eq!(order, [nodes[2], nodes[1], nodes[0]]);
+    assert_eq!(order, [first, nodes[1], nodes[2], nodes[0]]);
 }
 
 /// One node in `share` is of a lower priority, the highest rank of it.

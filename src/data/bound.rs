@@ -52,6 +52,9 @@ impl Keep {
 pub(super) trait Bind: Launches {
     /// It has them from now on.
     fn bind(&mut self, memory: Memory, keep: Keep);
+
+    /// It has these in their place, on another device, and is not measured there.
+    fn rebind(&mut self, addresses: &[u64]);
 }
 
 /// A function that gets addresses.
@@ -85,6 +88,11 @@ where
         self.addresses = addresses.into_iter().map(DevicePtr).collect();
         self.keep = keep.and(kept);
     }
+
+    fn rebind(&mut self, addresses: &[u64]) {
+        self.addresses = addresses.iter().copied().map(DevicePtr).collect();
+        self.keep.timer = None;
+    }
 }
 
 /// A kernel whose arguments hold addresses.
@@ -116,5 +124,10 @@ impl Bind for Runs {
     fn bind(&mut self, Memory { addresses, kept }: Memory, keep: Keep) {
         self.packed.set(&addresses);
         self.keep = keep.and(kept);
+    }
+
+    fn rebind(&mut self, addresses: &[u64]) {
+        self.packed.set(addresses);
+        self.keep.timer = None;
     }
 }

@@ -9,6 +9,7 @@ use hal::DevicePtr;
 use crate::data::arguments::{Packed, Rights};
 use crate::data::bound::{Bind, Calls, Keep, Runs};
 use crate::data::claim::Claim;
+use crate::data::elsewhere::Travels;
 use crate::data::record::{Addresses, Memory};
 use crate::data::right::Place;
 use crate::data::store::Store;
@@ -32,6 +33,9 @@ pub struct Computation<'c> {
     after: Vec<Handle>,
     references: u32,
     retries: u32,
+    /// It may run on so many devices, from the first on.
+    among: u8,
+    goes_elsewhere: bool,
     /// The name of its times, if they are measured.
     measured: Option<String>,
 }
@@ -116,8 +120,23 @@ impl<'c> Computation<'c> {
         describe: Describe,
     ) -> Computation<'c> {
         let (priority, after) = (Priority::LOWEST, Vec::new());
+        let among = if let Where::Chosen(among) = place { among } else { 0 };
         let measured = store.times.is_some().then(|| name.to_owned());
-        Computation { store, name, place, claims, describe, priority, after, references: 0, retries: 0, measured }
+        let (references, retries, goes_elsewhere) = (0, 0, false);
+        Computation {
+            store,
+            name,
+            place,
+            claims,
+            describe,
+            priority,
+            after,
+            references,
+            retries,
+            among,
+            goes_elsewhere,
+            measured,
+        }
     }
 
     /// Its times are those of this kernel.
@@ -165,6 +184,15 @@ impl<'c> Computation<'c> {
         self
     }
 
+    /// Where it still fails, with all [`Computation::retries`] spent, it runs on the other devices of its dispatcher,
+    /// one after another, as far as its kernel is loaded there: from its first turn on, and with all its turns in a
+    /// row. The arrays that it reads are brought there, and its results are brought back to the device that it was
+    /// submitted for, where the computations after it expect them. The same uses are allowed as for `retries`.
+    pub fn elsewhere(mut self) -> Computation<'c> {
+        self.goes_elsewhere = true;
+        self
+    }
+
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
         let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
@@ -186,11 +214,19 @@ impl<'c> Computation<'c> {
         Ok(task)
     }
 
+    /// The devices that it goes to where it fails in this place.
+    fn others(&self, place: Location) -> Vec<u8> {
+        let devices = if self.goes_elsewhere { self.among.min(self.store.places.devices()) } else { 0 };
+        (0..devices).filter(|device| place != Location::Device(*device)).collect()
+    }
+
     /// Submits it there, behind this task.
     fn submit_at(self, place: Location, behind: Option<Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let timer = times.map(|(times, name)| Box::new(times.timer(name, self.bytes())));
-        let Computation { store, name, claims, describe, priority, mut after, references, retries, .. } = self;
+        let others = self.others(place);
+        let Computation { store, name, claims, describe, priority, mut after, references, .. } = self;
+        let Computation { retries, goes_elsewhere, .. } = self;
         after.extend(behind);
         let time_ns = match place {
             Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
@@ -201,12 +237,14 @@ impl<'c> Computation<'c> {
         if place == Location::Host {
             asked.refuse_aliases()?;
         }
-        if retries > 0 {
+        if retries > 0 || goes_elsewhere {
             asked.refuse_repeats()?;
             if !matches!(describe, Describe::Launch(_)) {
                 return Err(asked.refused(ONCE));
             }
         }
+        let retries_in_all = retries.saturating_add(others.len() as u32);
+        let describe = describe.travels(store, claims, (place, others), retries);
         loop {
             let own = asked.own()?;
             let submission = own.submission(&asked);
@@ -217,8 +255,8 @@ impl<'c> Computation<'c> {
             let describe = |memory| {
                 let keep = Keep::new(store.places.begin(place, expected_ns), timer);
                 let mut builder = describe.builder(store, name, memory, keep);
-                if retries > 0 {
-                    builder = builder.retries(retries);
+                if retries_in_all > 0 {
+                    builder = builder.retries(retries_in_all);
                 }
                 if let Location::Device(device) = place {
                     builder = builder.on(device);
@@ -231,6 +269,22 @@ impl<'c> Computation<'c> {
 }
 
 impl Describe {
+    /// The same, which goes to these devices where it has failed so often in its place.
+    fn travels(
+        self,
+        store: &Arc<Store>,
+        claims: &[Claim],
+        (place, others): (Location, Vec<u8>),
+        retries: u32,
+    ) -> Describe {
+        match (self, place) {
+            (Describe::Launch(launch), Location::Device(home)) if !others.is_empty() => {
+                Describe::Launch(Box::new(Travels::new(launch, store, claims, (home, others), retries)))
+            }
+            (describe, _) => describe,
+        }
+    }
+
     /// The task, which keeps its memory.
     fn builder<'c>(self, store: &'c Store, name: &'c str, memory: Memory, keep: Keep) -> TaskBuilder<'c, 'c> {
         match self {

@@ -13,6 +13,7 @@ mod bound;
 mod claim;
 mod computation;
 mod drain;
+mod elsewhere;
 mod fetch;
 mod frozen;
 mod guard;

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use hal::DevicePtr;
+use overtake::copy::Request;
 use overtake::data::{
     Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed,
 };
@@ -98,4 +100,23 @@ pub fn add_parts<'c>(
     let count = left.1.len().min(right.1.len()).min(sum.1.len());
     let uses = (read(left.0).part(left.1), read(right.0).part(right.1), discard(sum.0).part(sum.1));
     add_uses(bed, name, uses, count)
+}
+
+/// Copies one array to another in two turns, each a half: `begin` gets the device and the turn, and may refuse.
+pub fn copy_halves<'c>(
+    bed: &'c Bed,
+    name: &'c str,
+    from: &Array<f32>,
+    to: &Array<f32>,
+    begin: impl Fn(u8, u32) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
+) -> Computation<'c> {
+    let half = 4 * from.len() as u64 / 2;
+    bed.arrays.launch(name, (read(from), discard(to)), move |lane, at| {
+        begin(lane.device(), lane.turn())?;
+        let by = half * u64::from(lane.turn());
+        let [source, target] = [at[0], at[1]].map(|start| DevicePtr(start.0 + by));
+        // SAFETY: both are as long as the uses, which are alive until the task has ended.
+        unsafe { lane.copy(&Request::linear(target, source, half))? };
+        Ok(if lane.turn() == 0 { More::Again } else { More::Done })
+    })
 }

@@ -123,8 +123,29 @@ fn program(bed: &Bed) -> Result<f32, Error> {
 /// The result of the program.
 const RESULT: f32 = 3.0 * COUNT as f32 + 3.0;
 
+/// A computation fails on its device, and runs on the other one.
+fn elsewhere(bed: &Bed) -> Result<f32, Error> {
+    let source = bed.arrays.array_of(&[1.0; COUNT])?;
+    let [sum, copy] = [bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[COUNT])?];
+    doors::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
+    let only_on_one = |device, _| if device == 0 { Err(INJECTED.into()) } else { Ok(()) };
+    doors::copy_halves(bed, "halves", &sum, &copy, only_on_one).on(0).elsewhere().submit()?;
+    Ok(copy.read()?.iter().sum())
+}
+
+/// A program and its result.
+type Program = (fn(&Bed) -> Result<f32, Error>, f32);
+
+const ALL: Program = (program, RESULT);
+
 /// Runs the program while the `nth` call fails. Returns the number of calls.
-fn once(gpu: &softgpu::SoftGpu, rig: &Rig, devices: u8, nth: u64) -> Result<u64, Failure> {
+fn once(
+    gpu: &softgpu::SoftGpu,
+    rig: &Rig,
+    devices: u8,
+    (program, expected): Program,
+    nth: u64,
+) -> Result<u64, Failure> {
     // The first rig's modules stay until it goes.
     let warm = faulty_bed_on(rig, devices)?;
     drop(warm);
@@ -136,7 +157,7 @@ fn once(gpu: &softgpu::SoftGpu, rig: &Rig, devices: u8, nth: u64) -> Result<u64,
     let calls = faulty.calls();
     faulty.fail(0);
     match (&result, faulty.failed()) {
-        (Ok(sum), _) => same("the result", sum, &RESULT)?,
+        (Ok(sum), _) => same("the result", sum, &expected)?,
         (Err(error), Some(_)) => ensure!(error.to_string().contains(INJECTED), "{error}"),
         (Err(error), None) => return Err(Failure::new(error)),
     }
@@ -144,7 +165,11 @@ fn once(gpu: &softgpu::SoftGpu, rig: &Rig, devices: u8, nth: u64) -> Result<u64,
     // The same again, unless the device is lost.
     let again = program(&bed);
     let is_lost = bed.dispatcher.statistics().is_device_lost;
-    ensure!(is_lost || matches!(again, Ok(RESULT)), "after {:?} had failed: {again:?}", faulty.failed());
+    ensure!(
+        is_lost || matches!(again, Ok(sum) if sum == expected),
+        "after {:?} had failed: {again:?}",
+        faulty.failed()
+    );
     ensure!(!is_lost || again.is_err(), "the device is lost, and a program ran");
     drop(bed);
     let spared = faulty.failed().is_some_and(|call| GIVING_BACK.contains(&call));
@@ -155,20 +180,25 @@ fn once(gpu: &softgpu::SoftGpu, rig: &Rig, devices: u8, nth: u64) -> Result<u64,
 
 /// Every driver call of a program fails once.
 pub fn every_call() -> Outcome {
-    each_call(1)
+    each_call(1, ALL)
 }
 
 /// The same of a program on two devices.
 pub fn every_call_on_two() -> Outcome {
-    each_call(2)
+    each_call(2, ALL)
 }
 
-fn each_call(devices: u8) -> Outcome {
+/// The same of one in which a computation runs on another device than its own.
+pub fn every_call_elsewhere() -> Outcome {
+    each_call(2, (elsewhere, 2.0 * COUNT as f32))
+}
+
+fn each_call(devices: u8, program: Program) -> Outcome {
     let (mut calls, mut nth) = (1, 0);
     while nth <= calls {
         on_two(|gpu, rig| {
-            let run =
-                once(gpu, rig, devices, nth).map_err(|error| Failure::from_text(format!("call {nth}: {error}")))?;
+            let run = once(gpu, rig, devices, program, nth)
+                .map_err(|error| Failure::from_text(format!("call {nth}: {error}")))?;
             calls = if nth == 0 { run } else { calls };
             ensure!(run < CALLS_MAX, "call {nth}: the program makes {run} calls");
             Ok(())

@@ -18,6 +18,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::of_a_crossing", faults::of_a_crossing),
     ("faults::every_call", faults::every_call),
     ("faults::every_call_on_two", faults::every_call_on_two),
+    ("faults::every_call_elsewhere", faults::every_call_elsewhere),
     ("kept::nothing", kept::nothing),
     ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
     ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
