@@ -47,7 +47,7 @@ pub(crate) struct Order {
     pub(crate) yields: bool,
 }
 
-/// Cuts a copy into pieces for so many threads. `None` for a shape of too many small rows or slices.
+/// Cuts a copy into pieces of one slice each for so many threads. `None` for a shape of too many small rows or slices.
 pub(crate) fn cut(shape: &Shape, order: &Order, threads: usize) -> Option<Vec<Shape>> {
     let most = if order.yields { SHARED_PIECE_BYTES_MAX } else { SLOT_BYTES };
     let shares = (shape.bytes() / (2 * (threads as u64 + 1))).next_multiple_of(PIECE_BYTES_MIN / 2);
@@ -55,7 +55,9 @@ pub(crate) fn cut(shape: &Shape, order: &Order, threads: usize) -> Option<Vec<Sh
     if slices > 0 && shape.bytes() / slices < AVERAGE_BYTES_MIN {
         return None;
     }
-    Some(chunk::cut(shape, shares.clamp(PIECE_BYTES_MIN, most)))
+    let bytes = shares.clamp(PIECE_BYTES_MIN, most);
+    let pieces = |slice| chunk::cut(&shape.rows_from(slice, 0, shape.rows), bytes);
+    Some(if shape.is_linear() { chunk::cut(shape, bytes) } else { (0..shape.depth).flat_map(pieces).collect() })
 }
 
 /// A piece that the device has.

@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
-# The clients of the drop-in on a real GPU: each natively and in the three deployments, outputs and ends compared.
+# The clients of the drop-in on a real GPU: each natively and in the deployments, outputs and ends compared.
 # Needs gcc and a driver, no Rust.
+#
+# The deployments preload, shadow and audit are those of users. In staged, one_slot, one_thread and no_slots the drop-in
+# is preloaded, and stages small pageable copies too: as it does by default, with one slot, with one thread, and on a
+# system that gives it no memory for slots.
 #
 # usage: gpu.sh path/to/libovertake_preload.so [name ...]
 #
 # environment: LIBCUDA (default: the libcuda.so.1 that ld.so finds), DEPLOYMENTS (default: preload shadow audit),
-# LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in), FUZZ_PROGRAMS (random programs, ten a
-# process; default 40), FUZZ_FIRST (seed of the first; default 1). The name `fuzz` alone runs those alone.
+# LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in), BIN (a folder of programs that are
+# built already, or are kept for the next run), FUZZ_PROGRAMS (random programs, ten a process; default 40), FUZZ_FIRST
+# (seed of the first; default 1), PAGEABLE_COPIES (each way, of each of three threads of the client `pageable`). The
+# name `fuzz` alone runs those alone.
 set -uo pipefail
 tests=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$tests/../../.." && pwd)
-[ $# -ge 1 ] || { sed -n '5p' "$0"; exit 64; }
+[ $# -ge 1 ] || { sed -n '9p' "$0"; exit 64; }
 library=$(realpath "$1") || exit 64
 shift
 [ -e "$library" ] || { echo "$library is missing: cargo build -p overtake-preload"; exit 64; }
@@ -20,7 +26,7 @@ limit_s=${LIMIT_S:-30}
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 out=$(cd "$out" && pwd) # programs are named by whole paths
-bin=$out/bin
+bin=${BIN:-$out/bin}
 libcuda=${LIBCUDA:-$(ldconfig -p | awk '/libcuda\.so\.1 .*x86-64|libcuda\.so\.1 .*AArch64/ { print $NF; exit }')}
 [ -e "${libcuda:-/nowhere}" ] || { echo "no libcuda.so.1: set LIBCUDA"; exit 64; }
 mkdir -p "$bin" "$out/link" "$out/shadow" "$out/reports"
@@ -31,6 +37,7 @@ trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${te
 
 build() { # name source flags
   local path=$tests/c/$2
+  [ ! -e "$bin/$1" ] || return 0
   case $2 in shared/*) path=$root/tests/c/${2#shared/} ;; esac
   # shellcheck disable=SC2086 # flags are words
   gcc -std=c11 -O1 -g -pthread "-DKERNELS_PTX=\"$root/crates/softgpu/src/builtin.ptx\"" -I "$root/tests/c" "$path" \
@@ -46,22 +53,26 @@ run() { # deployment name arguments...
     preload) set+=("LD_PRELOAD=$library") ;;
     shadow) set+=("LD_LIBRARY_PATH=$out/shadow${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "OVERTAKE_LIBCUDA=$libcuda") ;;
     audit) set+=("LD_AUDIT=$library") ;;
+    staged) set+=("LD_PRELOAD=$library" OVERTAKE_STAGING_BYTES_MIN=4K) ;;
+    one_slot) set+=("LD_PRELOAD=$library" OVERTAKE_STAGING_BYTES_MIN=4K OVERTAKE_STAGING_SLOTS=1) ;;
+    one_thread) set+=("LD_PRELOAD=$library" OVERTAKE_STAGING_BYTES_MIN=4K OVERTAKE_STAGING_THREADS=1) ;;
+    no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_STAGING_BYTES_MIN=4K) ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")
   timeout -k 1 "$limit_s" env "${set[@]}" "$bin/$name" "$@" >"$folder/output" 2>"$folder/errors"
   echo $? >"$folder/status"
-  [ "$expected" != warns ] || sed -i '/^overtake: /d' "$folder/errors"
+  case $expected,$deployment in warns,* | *,no_slots) sed -i '/^overtake: /d' "$folder/errors" ;; esac
 }
 
-# The numbers of copies by kernel and of urgent copies in the reports.
-moved() { # deployment name
-  grep -oh '"\(urgent\|kernel\)":{"copies":[0-9]*' "$out/reports/$1/$2"/*.json 2>/dev/null |
+# The numbers of copies of these classes in the reports.
+count() { # classes deployment name
+  grep -oh "\"\($1\)\":{\"copies\":[0-9]*" "$out/reports/$2/$3"/*.json 2>/dev/null |
     sed 's/[^0-9]//g' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 different=0 ran=0
 try_all() { # name arguments...
-  local name=$1 line deployment verdict part count
+  local name=$1 line deployment verdict part moved staged
   run native "$@"
   line=$(printf '%-28s native %-4s' "$name" "$(cat "$out/reports/native/$name/status")")
   for deployment in $deployments; do
@@ -71,13 +82,19 @@ try_all() { # name arguments...
       cmp -s "$out/reports/native/$name/$part" "$out/reports/$deployment/$name/$part" ||
         { verdict="DIFFERENT $part ($(cat "$out/reports/$deployment/$name/status"))"; break; }
     done
-    count=$(moved "$deployment" "$name")
-    case $expected in moved | captured | forked) [ "$count" -gt 0 ] || verdict="$verdict, NOTHING MOVED" ;; esac
+    moved=$(count 'urgent\|kernel' "$deployment" "$name") staged=$(count staged "$deployment" "$name")
+    case $expected in moved | captured | forked) [ "$moved" -gt 0 ] || verdict="$verdict, NOTHING MOVED" ;; esac
+    case $name,$deployment in
+      *,no_slots) [ "$staged" = 0 ] || verdict="$verdict, STAGED" ;;
+      pageable,staged | pageable,one_*) [ "$staged" -gt 0 ] || verdict="$verdict, NOTHING STAGED" ;;
+    esac
     [ "$verdict" = same ] || different=$((different + 1))
-    line+="| $deployment $verdict ($count) "
+    line+="| $deployment $verdict ($moved, $staged staged) "
   done
   echo "$line"
 }
+
+build libno_slots.so shared/../fixtures/refused_pinning.c "-shared -fPIC"
 
 while IFS='|' read -r kind name source flags ends expected where arguments; do
   kind=$(trim "$kind") name=$(trim "$name") source=$(trim "$source") flags=$(trim "$flags") ends=$(trim "$ends")

@@ -184,6 +184,34 @@ fn arrived(sent: &[u8], width: u64, pitch: u64) -> Vec<u8> {
     sent.iter().enumerate().map(|(at, byte)| if at as u64 % pitch < width { *byte } else { 0 }).collect()
 }
 
+/// A box that is smaller than a piece.
+#[test]
+fn every_slice_of_a_small_box_arrives() {
+    const WIDTH: u64 = 1_111;
+    const ROWS: u64 = 54;
+    const DEPTH: u64 = 4;
+    const PITCH: u64 = 1_200;
+    const SLICE: u64 = PITCH * 56;
+    let driver = crate::soft::driver();
+    let overtake = warm_layer(&driver, |options| options.staging_bytes_min = 4 << 10);
+    let (stream, bytes) = (overtake.stream(Priority::LOWEST).unwrap(), SLICE * DEPTH);
+    let sent: Vec<u8> = (0..bytes).map(|at| (at * 31 / 7) as u8).collect();
+    let device = driver.mem_alloc(bytes).unwrap();
+    let side = |side: Side| side.pitched(PITCH, SLICE);
+    let (to, from) = (side(Side::device(device)), side(Side::host(sent.as_ptr() as u64)));
+    let shape = Shape { target: to, source: from, width_bytes: WIDTH, rows: ROWS, depth: DEPTH };
+    // SAFETY: both sides have so many slices; a pageable source is read during the call.
+    let handle = unsafe { stream.memcpy_shape_async(&shape) }.unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(handle.plan(), Plan::Staged { raises: false });
+    let there = download(&driver, device, bytes);
+    for row in (0..DEPTH).flat_map(|slice| (0..ROWS).map(move |row| (slice * SLICE + row * PITCH) as usize)) {
+        let row = row..row + WIDTH as usize;
+        assert!(there[row.clone()] == sent[row.clone()], "other bytes at {}", row.start);
+    }
+    driver.mem_free(device).unwrap();
+}
+
 #[test]
 fn a_large_copy_begins_natively_and_goes_on_through_slots() {
     for pitch in [8192, 9000] {

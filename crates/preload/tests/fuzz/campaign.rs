@@ -13,7 +13,7 @@ use crate::harness::report::Work;
 use crate::harness::run::End;
 use crate::request::Request;
 use crate::shrink::shrink;
-use crate::trial::{Batch, Difference, PROGRAM_TIME_MAX, compare, run, tidy, work};
+use crate::trial::{Batch, DEPLOYMENTS, Difference, PROGRAM_TIME_MAX, compare, run, tidy, work};
 
 /// A run ends after so many findings: more would be like them.
 const FINDINGS_MAX: usize = 20;
@@ -176,7 +176,7 @@ impl Campaign {
         if native.end == End::Never {
             findings.push(self.found(batch, Deployment::Native, "it does not end natively"));
         }
-        for deployment in Deployment::EVERYWHERE {
+        for deployment in DEPLOYMENTS {
             let here = run(&self.places, batch, deployment, PROGRAM_TIME_MAX)?;
             runs += 1;
             done = done.plus(work(&self.places, batch, deployment)?);

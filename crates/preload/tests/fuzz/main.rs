@@ -1,4 +1,4 @@
-//! Random programs (`c/fuzz/main.c`), natively and in three deployments. Every call must have the same result, every
+//! Random programs (`c/fuzz/main.c`), natively and in four deployments. Every call must have the same result, every
 //! buffer the same bytes, and the program the same end.
 //!
 //! As a test it runs a few. `cargo xtask fuzz --programs 10000` runs many, looks for the smallest program that still

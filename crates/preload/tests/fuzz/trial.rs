@@ -8,6 +8,12 @@ use crate::harness::list::Client;
 use crate::harness::report::{Expect, Work};
 use crate::harness::run::{End, Outcome};
 
+/// Every batch runs in these: as users deploy the drop-in, and with small pageable copies staged.
+pub const DEPLOYMENTS: [Deployment; 4] = {
+    let [preload, shadow, audit] = Deployment::EVERYWHERE;
+    [preload, shadow, audit, Deployment::Staged]
+};
+
 /// Far more than a process of programs needs on an idle machine.
 pub const PROGRAM_TIME_MAX: Duration = Duration::from_secs(40);
 
@@ -80,7 +86,7 @@ pub fn work(places: &Places, batch: &Batch, deployment: Deployment) -> Result<Wo
 
 /// Removes the reports and outputs of a batch.
 pub fn tidy(places: &Places, batch: &Batch) {
-    for deployment in Deployment::EVERYWHERE.into_iter().chain([Deployment::Native]) {
+    for deployment in DEPLOYMENTS.into_iter().chain([Deployment::Native]) {
         let _absent = std::fs::remove_dir_all(places.reports(&batch.client(), deployment));
     }
 }
