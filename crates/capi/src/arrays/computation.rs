@@ -101,9 +101,10 @@ pub unsafe extern "C" fn overtake_compute(
         let spec = unsafe { sized::read(CALL, "spec", spec, COMPUTATION_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let data = unsafe { Data::new(spec.data, spec.free_data) };
-        let set = store::find(CALL, arrays)?;
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
+        let needs = || format!("computation \"{name}\" needs a set of arrays that is open");
+        let set = store::find(CALL, arrays).map_err(|failure| failure.because(&needs()))?;
         // SAFETY: the caller's promise.
         let kept = unsafe { Kept::all(CALL, (spec.arguments, spec.arguments_count), set.home) }?;
         let arguments: Vec<Box<dyn KernelArgument + '_>> = kept.iter().map(Kept::argument).collect();

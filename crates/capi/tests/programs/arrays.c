@@ -211,6 +211,10 @@ static void a_set_that_is_closed(Dispatcher *dispatcher)
     REQUIRE(pinned[9] == 8);
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "set of arrays", overtake_arrays_close(arrays));
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "kernel", overtake_kernel_free(add));
+    Argument arguments[4];
+    Computation late = addition(NULL, arguments, adopted, adopted, source);
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "closed; computation \"add\" needs a set of arrays that is open",
+            overtake_compute(arrays, &late, NULL));
     OK(overtake_array_free(adopted));
     OK(overtake_task_free(brought));
     OK(cuMemFreeHost(pinned));
