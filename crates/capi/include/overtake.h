@@ -26,6 +26,8 @@ struct overtake_arrays;
 struct overtake_array;
 struct overtake_access;
 struct overtake_kernel;
+struct overtake_pipeline;
+struct overtake_pipeline_end;
 
 /**
  * The version of this header: major.
@@ -152,6 +154,21 @@ struct overtake_kernel;
  * No thread and no device will ever complete the task: a model of the device has proven it.
  */
 #define OVERTAKE_ERROR_STUCK (-15)
+
+/**
+ * The time of the call is over, and nothing has changed.
+ */
+#define OVERTAKE_ERROR_TIMEOUT (-16)
+
+/**
+ * The other end of the pipeline has left: there are no further frames.
+ */
+#define OVERTAKE_ERROR_ENDED (-17)
+
+/**
+ * A frame failed; overtake_last_error has its number and the reason. The next call is about the next frame.
+ */
+#define OVERTAKE_ERROR_FRAME_FAILED (-18)
 
 /**
  * From host to device; the numbers are those of `enum cudaMemcpyKind`.
@@ -340,6 +357,61 @@ struct overtake_kernel;
  * Elements of a reduction.
  */
 #define OVERTAKE_TYPE_FLOAT64 10
+
+/**
+ * The producer waits while the consumer is behind: every frame is kept.
+ */
+#define OVERTAKE_BEHIND_BLOCK 0
+
+/**
+ * The new frame is dropped.
+ */
+#define OVERTAKE_BEHIND_DROP_NEWEST 1
+
+/**
+ * The oldest frame that the consumer has not begun is dropped.
+ */
+#define OVERTAKE_BEHIND_DROP_OLDEST 2
+
+/**
+ * All frames that the consumer has not begun are dropped, but for the newest.
+ */
+#define OVERTAKE_BEHIND_LATEST_ONLY 3
+
+/**
+ * The consumer has released the frame, and its work is done.
+ */
+#define OVERTAKE_FRAME_DELIVERED 1
+
+/**
+ * It was dropped: all stages were in use when it came.
+ */
+#define OVERTAKE_FRAME_FULL 2
+
+/**
+ * It was dropped: a newer one has taken its place.
+ */
+#define OVERTAKE_FRAME_REPLACED 3
+
+/**
+ * It was dropped: it could not be on time any more when the consumer came to it.
+ */
+#define OVERTAKE_FRAME_OVERDUE 4
+
+/**
+ * The producer gave it up.
+ */
+#define OVERTAKE_FRAME_GIVEN_UP 5
+
+/**
+ * Its producer, its consumer or one of its tasks has failed.
+ */
+#define OVERTAKE_FRAME_FAILED 6
+
+/**
+ * For timeout_ns: the call waits as long as it takes.
+ */
+#define OVERTAKE_FOR_EVER (-1)
 
 /**
  * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
@@ -866,6 +938,188 @@ struct overtake_computation_spec {
      * Their number.
      */
     size_t after_count;
+};
+
+/**
+ * The parameters of a pipeline. Set struct_size and bytes before the call; 0 in another field is its default.
+ */
+struct overtake_pipeline_options {
+    /**
+     * sizeof(struct overtake_pipeline_options).
+     */
+    uint32_t struct_size;
+    /**
+     * How many frames it holds: 1 to 254. 0: 3. There is one buffer more.
+     */
+    uint32_t stages;
+    /**
+     * Its name in errors, or null.
+     */
+    const char *name;
+    /**
+     * The bytes of a frame: so many of pinned memory of the host, and so many of the device.
+     */
+    uint64_t bytes;
+    /**
+     * The priority of its copies and tasks, from OVERTAKE_PRIORITY_LOWEST to overtake_priorities(); 0 is the lowest.
+     */
+    int priority;
+    /**
+     * The fate of frames when the consumer is behind: OVERTAKE_BEHIND_...
+     */
+    int behind;
+    /**
+     * A frame comes in every period: its rate. Bulk then gives way to its copies from the opening on. 0: none.
+     */
+    uint64_t period_ns;
+    /**
+     * A frame is on time if it is delivered so long after its capture. 0: after the period, if there is one.
+     */
+    uint64_t deadline_ns;
+    /**
+     * With a period: a copy of a frame may wait so long for bulk, which keeps more of its speed.
+     */
+    uint64_t tolerance_ns;
+    /**
+     * The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
+     * the pipeline blocks.
+     */
+    uint64_t work_span_ns;
+    /**
+     * A frame with no more time left than this has the next priority. 0: never.
+     */
+    uint64_t raise_within_ns;
+    /**
+     * The records of so many frames are kept until they are taken. 0: 1024.
+     */
+    uint64_t records_max;
+};
+
+/**
+ * The counts of a pipeline. Set struct_size before the call.
+ */
+struct overtake_pipeline_statistics {
+    /**
+     * sizeof(struct overtake_pipeline_statistics).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * Frames that have begun.
+     */
+    uint64_t frames;
+    /**
+     * Those that were delivered.
+     */
+    uint64_t delivered;
+    /**
+     * Delivered ones that came after their deadline.
+     */
+    uint64_t late;
+    /**
+     * Dropped because all stages were in use.
+     */
+    uint64_t full;
+    /**
+     * Dropped for a newer one.
+     */
+    uint64_t replaced;
+    /**
+     * Dropped because they could not be on time any more.
+     */
+    uint64_t overdue;
+    /**
+     * Given up by the producer.
+     */
+    uint64_t given_up;
+    /**
+     * Failed.
+     */
+    uint64_t failed;
+    /**
+     * Those that have not ended.
+     */
+    uint64_t under_way;
+    /**
+     * Records that were not kept, because more than records_max were not taken.
+     */
+    uint64_t records_lost;
+};
+
+/**
+ * The record of a frame that has ended. Times are the host's, and 0 if it did not come so far. Set struct_size before
+ * the call.
+ */
+struct overtake_frame_record {
+    /**
+     * sizeof(struct overtake_frame_record).
+     */
+    uint32_t struct_size;
+    /**
+     * One of OVERTAKE_FRAME_..., or 0 if there is no further record.
+     */
+    int end;
+    /**
+     * Its number.
+     */
+    uint64_t number;
+    /**
+     * The producer began to fill its stage, or overtake_pipeline_captured said when.
+     */
+    uint64_t captured_ns;
+    /**
+     * The producer committed it.
+     */
+    uint64_t committed_ns;
+    /**
+     * The consumer came to it.
+     */
+    uint64_t taken_ns;
+    /**
+     * It ended.
+     */
+    uint64_t ended_ns;
+};
+
+/**
+ * A frame that an end has in hand. Set struct_size before the call.
+ */
+struct overtake_frame {
+    /**
+     * sizeof(struct overtake_frame).
+     */
+    uint32_t struct_size;
+    /**
+     * 1 if the pipeline has dropped it, which is counted: then there is none in hand, and the other fields are 0.
+     */
+    uint32_t is_dropped;
+    /**
+     * The frames of a pipeline count from 0.
+     */
+    uint64_t number;
+    /**
+     * Its pinned memory of the host.
+     */
+    void *host;
+    /**
+     * Its memory of the device.
+     */
+    void *device;
+    /**
+     * The bytes of each.
+     */
+    uint64_t bytes;
+    /**
+     * The priority of its copies and tasks now.
+     */
+    int priority;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
 };
 
 #ifdef __cplusplus
@@ -1677,6 +1931,177 @@ int overtake_kernel_free(struct overtake_kernel *kernel);
 int overtake_compute(struct overtake_arrays *arrays,
                      const struct overtake_computation_spec *spec,
                      struct overtake_task **task);
+
+/**
+ * Opens a pipeline: frames from a producer to a consumer, each in a stage with a buffer in pinned memory of the host
+ * and one in memory of the device. Nothing is allocated for a frame. The copies and tasks of its frames are tasks of
+ * `tasks`, on the first device of the dispatcher.
+ *
+ * The three handles are of the pipeline's counts and records (overtake_pipeline_free), and of its two ends
+ * (overtake_pipeline_leave).
+ *
+ * Threads: any, but not in the function of a task.
+ *
+ * Demands:
+ * `options` points at a structure of the size that its struct_size says, with a NUL-terminated string; `pipeline`,
+ * `producer` and `consumer` point at handles.
+ */
+int overtake_pipeline_open(struct overtake_tasks *tasks,
+                           const struct overtake_pipeline_options *options,
+                           struct overtake_pipeline **pipeline,
+                           struct overtake_pipeline_end **producer,
+                           struct overtake_pipeline_end **consumer);
+
+/**
+ * Frees the handle of a pipeline. Its ends go on, and records that were not taken are lost.
+ *
+ * Threads: any.
+ */
+int overtake_pipeline_free(struct overtake_pipeline *pipeline);
+
+/**
+ * The counts so far. The structure is written only if the call succeeds; struct_size is then the number of bytes that
+ * the library knows.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `statistics` points at a structure of the size that its struct_size says.
+ */
+int overtake_pipeline_read_statistics(struct overtake_pipeline *pipeline,
+                                      struct overtake_pipeline_statistics *statistics);
+
+/**
+ * Takes the record of a frame that has ended, in the order of their ends. `end` is 0 in it if there is none.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `record` points at a structure of the size that its struct_size says.
+ */
+int overtake_pipeline_take_record(struct overtake_pipeline *pipeline, struct overtake_frame_record *record);
+
+/**
+ * Leaves a pipeline: the other end waits for this one no more, and its handle is freed. A consumer still gets the
+ * frames that have been committed. A frame in hand is given up by a producer, and released by a consumer.
+ *
+ * Threads: any, one at a time for an end; not in the function of a task.
+ */
+int overtake_pipeline_leave(struct overtake_pipeline_end *end);
+
+/**
+ * A frame begins: waits for a free stage, at most timeout_ns of the host's time (0: not at all; OVERTAKE_FOR_EVER). A
+ * pipeline that drops frames never waits: it may have dropped this one (is_dropped). The structure is written only if
+ * the call succeeds; struct_size is then the number of bytes that the library knows.
+ *
+ * OVERTAKE_ERROR_TIMEOUT: all stages are still in use. OVERTAKE_ERROR_ENDED: the consumer has left.
+ * OVERTAKE_ERROR_FRAME_FAILED: the consumer has failed with an earlier frame, which overtake_last_error names; the
+ * next call gives the stage.
+ *
+ * Threads: any, one at a time for an end; in the function of a task with timeout_ns 0 only.
+ *
+ * Demands:
+ * `frame` points at a structure of the size that its struct_size says.
+ */
+int overtake_pipeline_acquire(struct overtake_pipeline_end *producer,
+                              int64_t timeout_ns,
+                              struct overtake_frame *frame);
+
+/**
+ * Commits the frame in hand: the consumer gets it when its copies and tasks have ended.
+ *
+ * Threads: any, one at a time for an end.
+ */
+int overtake_pipeline_commit(struct overtake_pipeline_end *producer);
+
+/**
+ * The same, but the consumer gets the frame at once: its copies and tasks come after those of this frame on the
+ * device, and no thread of the host waits between.
+ *
+ * Threads: any, one at a time for an end.
+ */
+int overtake_pipeline_hand_over(struct overtake_pipeline_end *producer);
+
+/**
+ * Gives the frame in hand up, which is counted. If it has copies or tasks, the consumer gets an error for it.
+ *
+ * Threads: any, one at a time for an end.
+ */
+int overtake_pipeline_give_up(struct overtake_pipeline_end *producer);
+
+/**
+ * The frame in hand was captured so long ago, and not when its stage was acquired: its deadline begins there.
+ *
+ * Threads: any, one at a time for an end.
+ */
+int overtake_pipeline_captured(struct overtake_pipeline_end *producer, uint64_t ago_ns);
+
+/**
+ * Waits for the next frame that is not dropped, at most timeout_ns of the host's time (0: not at all;
+ * OVERTAKE_FOR_EVER). The structure is written only if the call succeeds; struct_size is then the number of bytes that
+ * the library knows.
+ *
+ * OVERTAKE_ERROR_TIMEOUT: there is none. OVERTAKE_ERROR_ENDED: the producer has left, and all its frames have come.
+ * OVERTAKE_ERROR_FRAME_FAILED: a frame has failed, which overtake_last_error names with the cause; the next call is
+ * about the next frame.
+ *
+ * Threads: any, one at a time for an end; in the function of a task with timeout_ns 0 only.
+ *
+ * Demands:
+ * `frame` points at a structure of the size that its struct_size says.
+ */
+int overtake_pipeline_wait(struct overtake_pipeline_end *consumer,
+                           int64_t timeout_ns,
+                           struct overtake_frame *frame);
+
+/**
+ * Waits until the producer's copies and tasks of the frame in hand have ended, if it was handed over before that.
+ * Fails as the first of them that has failed.
+ *
+ * Threads: any, one at a time for an end; not in the function of a task.
+ */
+int overtake_pipeline_complete(struct overtake_pipeline_end *consumer);
+
+/**
+ * Releases the frame in hand: the producer gets its stage back when the frame's copies and tasks have ended.
+ *
+ * Threads: any, one at a time for an end.
+ */
+int overtake_pipeline_release(struct overtake_pipeline_end *consumer);
+
+/**
+ * Copies as a part of the frame in hand, at its priority: from and to its memory, or any other. `kind` is one of
+ * OVERTAKE_COPY_... The copy of a producer joins the stage that it fills: it comes to the consumer with it. That of a
+ * consumer comes after the copies and tasks that were handed over with the frame, and keeps its stage until it has
+ * ended. `task` is null, or receives the handle of its task, which overtake_task_free frees.
+ *
+ * Where frames may be dropped for newer ones (OVERTAKE_BEHIND_DROP_OLDEST, OVERTAKE_BEHIND_LATEST_ONLY), only the
+ * consumer's frames have copies and tasks.
+ *
+ * Threads: any, one at a time for an end.
+ *
+ * Demands:
+ * As for overtake_memcpy_async; the ranges stay valid until the copy has ended. `task` is null or points at a handle.
+ */
+int overtake_pipeline_copy(struct overtake_pipeline_end *end,
+                           void *target,
+                           const void *source,
+                           size_t bytes,
+                           int kind,
+                           struct overtake_task **task);
+
+/**
+ * Submits a task that is part of the frame in hand, at its priority: `spec` is as for overtake_submit, with a priority
+ * of 0 and no name to which others refer. For the rest it is as overtake_pipeline_copy.
+ *
+ * Threads: any, one at a time for an end.
+ *
+ * Demands:
+ * As for overtake_submit.
+ */
+int overtake_pipeline_submit(struct overtake_pipeline_end *end,
+                             const struct overtake_task_spec *spec,
+                             struct overtake_task **task);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -175,7 +175,7 @@ def _declared(library):
 
 
 def __getattr__(name):
-    """Tasks and arrays are modules of their own, for the programs that use them."""
+    """Tasks, arrays and pipelines are modules of their own, for the programs that use them."""
     if name in ("Dispatcher", "Lane", "Task", "TaskError", "Tasks"):
         import overtake_tasks
 
@@ -184,6 +184,10 @@ def __getattr__(name):
         import overtake_arrays
 
         return getattr(overtake_arrays, name)
+    if name in ("Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"):
+        import overtake_pipelines
+
+        return getattr(overtake_pipelines, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -139,7 +139,10 @@ def _function(name):
 
 
 def _call(name, *arguments):
-    code = _function(name)(*arguments)
+    _check(_function(name)(*arguments))
+
+
+def _check(code):
     if code in (_TASK_FAILED, _TASK_NOT_RUN):
         library = overtake._load()
         text = library.overtake_last_error().decode(errors="replace")
@@ -295,6 +298,20 @@ def _handles(tasks):
     return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
 
 
+def _described(kind, name, function, after):
+    """A task for a call that submits it, and its work. From here on the library frees it, also if the call fails."""
+    spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode()), None
+    spec.after, spec.after_count = _handles(after), len(after)
+    if function is not None:
+        work = _Work(function)
+        spec.data, spec.free_data = _keep(work), _free
+        if kind in (_HOST, _LIGHT):
+            spec.run = _run
+        else:
+            spec.launch = _launch
+    return spec, work
+
+
 class Group:
     """The two tasks around a group, from `Tasks.group`."""
 
@@ -348,19 +365,14 @@ class Tasks:
         return self._submit(kind, name, function, **options)
 
     def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False, retries=0):
-        work = None
-        spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named, retries)
-        spec.after, spec.after_count = _handles(after), len(after)
+        spec, work = _described(kind, name, function, after)
+        spec.priority, spec.references, spec.is_named, spec.retries = priority, held, named, retries
         spec.after_launch, spec.after_launch_count = _handles(after_launch), len(after_launch)
-        if function is not None:
-            work = _Work(function)
-            # From here on the library frees it, also if the call fails.
-            spec.data, spec.free_data = _keep(work), _free
-            if kind in (_HOST, _LIGHT):
-                spec.run = _run
-            else:
-                spec.launch = _launch
         return Task(_made("submit", self._handle, ctypes.byref(spec)), work)
+
+    def pipeline(self, name, size, **options):
+        """A pipeline of frames of `size` bytes (`overtake.Pipeline`), whose copies and tasks are of this set."""
+        return overtake.Pipeline(self, name, size, **options)
 
     def named(self, name):
         """The task to which others refer by this name, before it is submitted (`named=True`)."""

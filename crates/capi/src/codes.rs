@@ -40,6 +40,12 @@ pub const OVERTAKE_ERROR_TASK_FAILED: c_int = -13;
 pub const OVERTAKE_ERROR_TASK_NOT_RUN: c_int = -14;
 /// No thread and no device will ever complete the task: a model of the device has proven it.
 pub const OVERTAKE_ERROR_STUCK: c_int = -15;
+/// The time of the call is over, and nothing has changed.
+pub const OVERTAKE_ERROR_TIMEOUT: c_int = -16;
+/// The other end of the pipeline has left: there are no further frames.
+pub const OVERTAKE_ERROR_ENDED: c_int = -17;
+/// A frame failed; overtake_last_error has its number and the reason. The next call is about the next frame.
+pub const OVERTAKE_ERROR_FRAME_FAILED: c_int = -18;
 
 struct Entry {
     code: c_int,
@@ -51,7 +57,7 @@ const fn entry(code: c_int, name: &'static CStr, text: &'static CStr) -> Entry {
     Entry { code, name, text }
 }
 
-const OURS: [Entry; 16] = [
+const OURS: [Entry; 19] = [
     entry(OVERTAKE_OK, c"OVERTAKE_OK", c"success"),
     entry(OVERTAKE_ERROR_INVALID_ARGUMENT, c"OVERTAKE_ERROR_INVALID_ARGUMENT", c"invalid argument"),
     entry(OVERTAKE_ERROR_BUFFER_TOO_SMALL, c"OVERTAKE_ERROR_BUFFER_TOO_SMALL", c"the buffer is too small"),
@@ -68,6 +74,9 @@ const OURS: [Entry; 16] = [
     entry(OVERTAKE_ERROR_TASK_FAILED, c"OVERTAKE_ERROR_TASK_FAILED", c"the task failed"),
     entry(OVERTAKE_ERROR_TASK_NOT_RUN, c"OVERTAKE_ERROR_TASK_NOT_RUN", c"a task before it failed"),
     entry(OVERTAKE_ERROR_STUCK, c"OVERTAKE_ERROR_STUCK", c"the task will never end"),
+    entry(OVERTAKE_ERROR_TIMEOUT, c"OVERTAKE_ERROR_TIMEOUT", c"the time is over"),
+    entry(OVERTAKE_ERROR_ENDED, c"OVERTAKE_ERROR_ENDED", c"the other end has left"),
+    entry(OVERTAKE_ERROR_FRAME_FAILED, c"OVERTAKE_ERROR_FRAME_FAILED", c"the frame failed"),
 ];
 
 /// The name of a number, such as `OVERTAKE_ERROR_PANIC` or `CUDA_ERROR_OUT_OF_MEMORY`.

@@ -13,6 +13,7 @@
 //! | `scope.rs` | the priorities that a thread has pushed |
 //! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size |
 //! | `arrays/` | arrays, and computations that use them |
+//! | `pipelines/` | pipelines: frames from a producer to a consumer, in stages with buffers |
 //! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
 //!
 //! `include/overtake.h` is generated from this crate (`cargo xtask header`), so the documentation of exports is written
@@ -28,6 +29,7 @@ pub mod exports;
 mod failure;
 mod native;
 mod off;
+pub mod pipelines;
 mod provider;
 pub mod queue;
 mod scope;

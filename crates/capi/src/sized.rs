@@ -25,6 +25,15 @@ unsafe fn size<T>(call: &str, name: &str, pointer: *const T, bytes_min: usize) -
     }
 }
 
+/// An error if a structure cannot be written.
+///
+/// # Safety
+/// As for [`read`].
+pub unsafe fn check<T>(call: &str, name: &str, pointer: *const T, bytes_min: usize) -> Outcome {
+    // SAFETY: passed on to the caller.
+    unsafe { size(call, name, pointer, bytes_min) }.map(drop)
+}
+
 /// Reads a structure. Fields that the caller does not know are 0. Fields that the library does not know must be.
 ///
 /// # Safety

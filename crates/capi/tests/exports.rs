@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 76] = [
+const EXPORTS: [&str; 91] = [
     "overtake_access_close",
     "overtake_adopt_stream",
     "overtake_array_adopt",
@@ -56,6 +56,21 @@ const EXPORTS: [&str; 76] = [
     "overtake_memcpy_async",
     "overtake_memcpy_batch_async",
     "overtake_open",
+    "overtake_pipeline_acquire",
+    "overtake_pipeline_captured",
+    "overtake_pipeline_commit",
+    "overtake_pipeline_complete",
+    "overtake_pipeline_copy",
+    "overtake_pipeline_free",
+    "overtake_pipeline_give_up",
+    "overtake_pipeline_hand_over",
+    "overtake_pipeline_leave",
+    "overtake_pipeline_open",
+    "overtake_pipeline_read_statistics",
+    "overtake_pipeline_release",
+    "overtake_pipeline_submit",
+    "overtake_pipeline_take_record",
+    "overtake_pipeline_wait",
     "overtake_pop_priority",
     "overtake_priorities",
     "overtake_push_priority",
@@ -157,8 +172,8 @@ fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
 #[test]
 fn the_numbers_of_the_header_are_those_of_the_library() {
     use overtake_c::tasks::{dispatcher, task};
-    use overtake_c::{codes, copies, exports};
-    let expected = [
+    use overtake_c::{copies, exports};
+    let before = [
         ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
         ("OVERTAKE_VERSION_MINOR", exports::OVERTAKE_VERSION_MINOR),
         ("OVERTAKE_VERSION_PATCH", exports::OVERTAKE_VERSION_PATCH),
@@ -168,22 +183,8 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_LOG_WARNING", exports::OVERTAKE_LOG_WARNING),
         ("OVERTAKE_LOG_INFO", exports::OVERTAKE_LOG_INFO),
         ("OVERTAKE_LOG_DEBUG", exports::OVERTAKE_LOG_DEBUG),
-        ("OVERTAKE_OK", codes::OVERTAKE_OK),
-        ("OVERTAKE_ERROR_INVALID_ARGUMENT", codes::OVERTAKE_ERROR_INVALID_ARGUMENT),
-        ("OVERTAKE_ERROR_BUFFER_TOO_SMALL", codes::OVERTAKE_ERROR_BUFFER_TOO_SMALL),
-        ("OVERTAKE_ERROR_PANIC", codes::OVERTAKE_ERROR_PANIC),
-        ("OVERTAKE_ERROR_NOT_STARTED", codes::OVERTAKE_ERROR_NOT_STARTED),
-        ("OVERTAKE_ERROR_OFF", codes::OVERTAKE_ERROR_OFF),
-        ("OVERTAKE_ERROR_SYNTAX", codes::OVERTAKE_ERROR_SYNTAX),
-        ("OVERTAKE_ERROR_NO_DRIVER", codes::OVERTAKE_ERROR_NO_DRIVER),
-        ("OVERTAKE_ERROR_NO_SCOPE", codes::OVERTAKE_ERROR_NO_SCOPE),
-        ("OVERTAKE_ERROR_INVALID_HANDLE", codes::OVERTAKE_ERROR_INVALID_HANDLE),
-        ("OVERTAKE_ERROR_REFUSED", codes::OVERTAKE_ERROR_REFUSED),
-        ("OVERTAKE_ERROR_WOULD_BLOCK", codes::OVERTAKE_ERROR_WOULD_BLOCK),
-        ("OVERTAKE_ERROR_CLOSED", codes::OVERTAKE_ERROR_CLOSED),
-        ("OVERTAKE_ERROR_TASK_FAILED", codes::OVERTAKE_ERROR_TASK_FAILED),
-        ("OVERTAKE_ERROR_TASK_NOT_RUN", codes::OVERTAKE_ERROR_TASK_NOT_RUN),
-        ("OVERTAKE_ERROR_STUCK", codes::OVERTAKE_ERROR_STUCK),
+    ];
+    let after = [
         ("OVERTAKE_COPY_HOST_TO_DEVICE", copies::OVERTAKE_COPY_HOST_TO_DEVICE),
         ("OVERTAKE_COPY_DEVICE_TO_HOST", copies::OVERTAKE_COPY_DEVICE_TO_HOST),
         ("OVERTAKE_COPY_DEVICE_TO_DEVICE", copies::OVERTAKE_COPY_DEVICE_TO_DEVICE),
@@ -199,7 +200,8 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
     ];
     let header = header();
     let defined: Vec<(&str, i32)> = header.lines().filter_map(number).collect();
-    let expected: Vec<(&str, i32)> = expected.into_iter().chain(of_arrays()).collect();
+    let expected: Vec<(&str, i32)> =
+        before.into_iter().chain(of_errors()).chain(after).chain(of_arrays()).chain(of_pipelines()).collect();
     assert_eq!(defined, expected, "as the preprocessor sees them, in the header's order");
 }
 
@@ -231,6 +233,48 @@ fn of_arrays() -> [(&'static str, i32); 25] {
         ("OVERTAKE_TYPE_UINT64", uses::OVERTAKE_TYPE_UINT64 as i32),
         ("OVERTAKE_TYPE_FLOAT32", uses::OVERTAKE_TYPE_FLOAT32 as i32),
         ("OVERTAKE_TYPE_FLOAT64", uses::OVERTAKE_TYPE_FLOAT64 as i32),
+    ]
+}
+
+fn of_errors() -> [(&'static str, i32); 19] {
+    use overtake_c::codes;
+    [
+        ("OVERTAKE_OK", codes::OVERTAKE_OK),
+        ("OVERTAKE_ERROR_INVALID_ARGUMENT", codes::OVERTAKE_ERROR_INVALID_ARGUMENT),
+        ("OVERTAKE_ERROR_BUFFER_TOO_SMALL", codes::OVERTAKE_ERROR_BUFFER_TOO_SMALL),
+        ("OVERTAKE_ERROR_PANIC", codes::OVERTAKE_ERROR_PANIC),
+        ("OVERTAKE_ERROR_NOT_STARTED", codes::OVERTAKE_ERROR_NOT_STARTED),
+        ("OVERTAKE_ERROR_OFF", codes::OVERTAKE_ERROR_OFF),
+        ("OVERTAKE_ERROR_SYNTAX", codes::OVERTAKE_ERROR_SYNTAX),
+        ("OVERTAKE_ERROR_NO_DRIVER", codes::OVERTAKE_ERROR_NO_DRIVER),
+        ("OVERTAKE_ERROR_NO_SCOPE", codes::OVERTAKE_ERROR_NO_SCOPE),
+        ("OVERTAKE_ERROR_INVALID_HANDLE", codes::OVERTAKE_ERROR_INVALID_HANDLE),
+        ("OVERTAKE_ERROR_REFUSED", codes::OVERTAKE_ERROR_REFUSED),
+        ("OVERTAKE_ERROR_WOULD_BLOCK", codes::OVERTAKE_ERROR_WOULD_BLOCK),
+        ("OVERTAKE_ERROR_CLOSED", codes::OVERTAKE_ERROR_CLOSED),
+        ("OVERTAKE_ERROR_TASK_FAILED", codes::OVERTAKE_ERROR_TASK_FAILED),
+        ("OVERTAKE_ERROR_TASK_NOT_RUN", codes::OVERTAKE_ERROR_TASK_NOT_RUN),
+        ("OVERTAKE_ERROR_STUCK", codes::OVERTAKE_ERROR_STUCK),
+        ("OVERTAKE_ERROR_TIMEOUT", codes::OVERTAKE_ERROR_TIMEOUT),
+        ("OVERTAKE_ERROR_ENDED", codes::OVERTAKE_ERROR_ENDED),
+        ("OVERTAKE_ERROR_FRAME_FAILED", codes::OVERTAKE_ERROR_FRAME_FAILED),
+    ]
+}
+
+fn of_pipelines() -> [(&'static str, i32); 11] {
+    use overtake_c::pipelines::{frame, options};
+    [
+        ("OVERTAKE_BEHIND_BLOCK", options::OVERTAKE_BEHIND_BLOCK),
+        ("OVERTAKE_BEHIND_DROP_NEWEST", options::OVERTAKE_BEHIND_DROP_NEWEST),
+        ("OVERTAKE_BEHIND_DROP_OLDEST", options::OVERTAKE_BEHIND_DROP_OLDEST),
+        ("OVERTAKE_BEHIND_LATEST_ONLY", options::OVERTAKE_BEHIND_LATEST_ONLY),
+        ("OVERTAKE_FRAME_DELIVERED", options::OVERTAKE_FRAME_DELIVERED),
+        ("OVERTAKE_FRAME_FULL", options::OVERTAKE_FRAME_FULL),
+        ("OVERTAKE_FRAME_REPLACED", options::OVERTAKE_FRAME_REPLACED),
+        ("OVERTAKE_FRAME_OVERDUE", options::OVERTAKE_FRAME_OVERDUE),
+        ("OVERTAKE_FRAME_GIVEN_UP", options::OVERTAKE_FRAME_GIVEN_UP),
+        ("OVERTAKE_FRAME_FAILED", options::OVERTAKE_FRAME_FAILED),
+        ("OVERTAKE_FOR_EVER", frame::OVERTAKE_FOR_EVER as i32),
     ]
 }
 

@@ -311,7 +311,7 @@ const HEADERS: [(&str, &str); 4] =
     [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
 
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "copies.c",
     "queue.c",
     "refusals.c",
@@ -321,20 +321,24 @@ const ALL: [&str; 9] = [
     "tasks.cpp",
     "arrays.c",
     "arrays.cpp",
+    "pipelines.c",
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 14] = [
+const PLAIN: [(&str, Plain); 17] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
     ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
     ("page_of_arrays.c", |place| page_in_c(place, "data.md", "the sum is 3000\n")),
+    ("page_of_pipelines.c", |place| page_in_c(place, "pipelines.md", "3 seen, 2 dropped\n")),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),
     ("off", |place| runs_off(place, &ours("copies.c"))),
     ("quiet", |place| runs(place, &ours("quiet.c"), Linked::Shared)),
     ("arrays_off", |place| runs_off(place, &ours("arrays.c"))),
+    ("pipelines_of_the_drop_in", |place| ours_under_the_drop_in(place, "pipelines.c")),
+    ("pipelines_off", |place| runs_off(place, &ours("pipelines.c"))),
     ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
     ("queue_off", |place| runs_off(place, &ours("queue.c"))),
     ("off_by_its_options", off_by_its_options),

@@ -49,6 +49,23 @@ fn tasks() -> Result<(), Failed> {
     })
 }
 
+fn pipelines() -> Result<(), Failed> {
+    let folder = common::folder("python_pipelines");
+    cases_of("test_pipelines.py", "Pipelines", |python| on_the_software_gpu(python, &folder))?;
+    let page = std::fs::read_to_string(common::here().join("../../docs/pipelines.md"))?;
+    let open = "import test_overtake\ntest_overtake.Device()\n";
+    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake")))?;
+    let mut python = common::program("python3".as_ref());
+    python.arg("-B").arg(folder.join("page.py"));
+    let paths = ["python", "tests/python"].map(|path| common::here().join(path));
+    python.env("PYTHONPATH", std::env::join_paths(paths)?);
+    on_the_software_gpu(&mut python, &folder);
+    match common::run(&mut python)?.as_str() {
+        "10 frames, 10 delivered\n" => Ok(()),
+        said => Err(format!("it says {said:?}").into()),
+    }
+}
+
 fn kernels() -> PathBuf {
     common::here().join("../workloads/src/workloads.ptx")
 }
@@ -131,6 +148,7 @@ fn main() {
         trial("without_a_driver", without_a_driver_the_library_names_it),
         trial("tasks", tasks),
         trial("arrays", arrays),
+        trial("pipelines", pipelines),
         trial("programs_with_arrays", programs_with_arrays),
         trial("program_with_tasks", program_with_tasks),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),

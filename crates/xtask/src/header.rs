@@ -42,7 +42,7 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 16] = [
+    const SOURCES: [&str; 21] = [
         "exports.rs",
         "codes.rs",
         "statistics.rs",
@@ -59,6 +59,11 @@ pub mod generator {
         "arrays/kernel.rs",
         "arrays/uses.rs",
         "arrays/computation.rs",
+        "pipelines/options.rs",
+        "pipelines/pipeline.rs",
+        "pipelines/end.rs",
+        "pipelines/frame.rs",
+        "pipelines/work.rs",
     ];
 
     /// Writes the header to `file`.

@@ -1,6 +1,7 @@
 //! Dispatchers: opening, closing, counts.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
+use std::cell::OnceCell;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,9 +12,10 @@ use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Order, Tasks};
 
 use crate::arrays;
-use crate::codes::{OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
+use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
 use crate::failure::{Failure, Outcome, fence};
 use crate::native;
+use crate::pipelines;
 use crate::queue;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
@@ -272,6 +274,7 @@ pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher
         let opened = DISPATCHERS.remove(CALL, dispatcher)?;
         drop(opened.dispatcher);
         let number = opened.home.dispatcher;
+        pipelines::forget(number);
         arrays::forget(number);
         task::forget(number);
         set::forget(number);
@@ -317,6 +320,13 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
 /// A new set of tasks of a dispatcher, and the dispatcher.
 pub fn new_set(call: &str, dispatcher: *mut overtake_dispatcher, name: &str) -> Outcome<(Tasks, Home)> {
     DISPATCHERS.with(call, dispatcher, |opened| (Tasks::with_name(&opened.dispatcher, name), opened.home))
+}
+
+/// The same of the dispatcher that a set belongs to.
+pub fn layers_of(call: &str, home: Home) -> Outcome<Vec<Arc<Overtake>>> {
+    let found = OnceCell::new();
+    DISPATCHERS.any(|opened| opened.home == home && found.set(opened.layers.clone()).is_ok());
+    found.into_inner().ok_or_else(|| Failure::new(OVERTAKE_ERROR_CLOSED, &format!("{call}: the dispatcher is closed")))
 }
 
 /// The copy layers of a dispatcher, one for each device.

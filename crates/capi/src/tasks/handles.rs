@@ -1,5 +1,5 @@
-//! The handles that C has of dispatchers, sets, tasks, lanes, copy queues and arrays: numbers in the form of pointers,
-//! which are looked up. A handle that is wrong, or whose thing is gone, is found out.
+//! The handles that C has of dispatchers, sets, tasks, lanes, copy queues, arrays and pipelines: numbers in the form of
+//! pointers, which are looked up. A handle that is wrong, or whose thing is gone, is found out.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
@@ -22,6 +22,8 @@ pub enum Kind {
     Array = 7,
     Access = 8,
     Kernel = 9,
+    Pipeline = 10,
+    PipelineEnd = 11,
 }
 
 impl Kind {
@@ -36,6 +38,8 @@ impl Kind {
             Kind::Array => "array",
             Kind::Access => "access",
             Kind::Kernel => "kernel",
+            Kind::Pipeline => "pipeline",
+            Kind::PipelineEnd => "end of a pipeline",
         }
     }
 

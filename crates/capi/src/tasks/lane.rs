@@ -168,19 +168,31 @@ pub unsafe extern "C" fn overtake_lane_copy(
 ) -> c_int {
     const CALL: &str = "overtake_lane_copy";
     fence(CALL, || {
-        let unknown = || Failure::argument(&format!("{CALL}: kind is one of OVERTAKE_COPY_..."));
-        let request = shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
-        with(CALL, lane, |entered, home| match home.is_relayed {
-            true => {
-                let (table, stream) = (table(), std::ptr::with_exposed_provenance_mut(entered.stream().0 as usize));
-                let priority = c_int::from(entered.priority().get());
-                // SAFETY: the caller's promise is the one that the table demands.
-                checked(table, unsafe { (table.copy_async)(target, source, bytes, kind, stream, priority) })
-            }
-            // SAFETY: the caller's promise is the one that `copy` demands.
-            false => Ok(unsafe { entered.copy(&request) }?),
-        })
+        // SAFETY: the caller's promise.
+        with(CALL, lane, |entered, home| unsafe { copy(CALL, entered, home, (target, source, bytes, kind)) })
     })
+}
+
+/// Copies in the lane: target, source, bytes, and one of OVERTAKE_COPY_...
+///
+/// # Safety
+/// As for [`overtake_lane_copy`].
+pub unsafe fn copy(
+    call: &str,
+    entered: &mut Lane<'_>,
+    home: Home,
+    (target, source, bytes, kind): (*mut c_void, *const c_void, usize, c_int),
+) -> Outcome {
+    let unknown = || Failure::argument(&format!("{call}: kind is one of OVERTAKE_COPY_..."));
+    let request = shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
+    if home.is_relayed {
+        let (table, stream) = (table(), std::ptr::with_exposed_provenance_mut(entered.stream().0 as usize));
+        let priority = c_int::from(entered.priority().get());
+        // SAFETY: the caller's promise is the one that the table demands.
+        return checked(table, unsafe { (table.copy_async)(target, source, bytes, kind, stream, priority) });
+    }
+    // SAFETY: the caller's promise is the one that `copy` demands.
+    Ok(unsafe { entered.copy(&request) }?)
 }
 
 /// The function is to be called again for this task, after the other tasks that are ready: so a long task gives way.

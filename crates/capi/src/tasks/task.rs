@@ -142,28 +142,74 @@ pub unsafe extern "C" fn overtake_submit(
 ) -> c_int {
     const CALL: &str = "overtake_submit";
     fence(CALL, || {
-        // SAFETY: the caller's promise; bytes of 0 are null pointers, no functions and numbers.
-        let spec = unsafe { sized::read(CALL, "spec", spec, TASK_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.
+        let described = unsafe { Described::read(CALL, spec) }?;
+        let TaskSpec { priority: number, is_named, .. } = described.spec;
+        let needs = || format!("task \"{}\" needs a set of a dispatcher that is open", described.name);
+        let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(&needs()))?;
+        let submit = |mut builder: TaskBuilder<'_, '_>| {
+            if number != 0 {
+                builder = builder.priority(priority(CALL, number)?);
+            }
+            Ok(if is_named == 0 { builder.submit()? } else { builder.submit_named()? })
+        };
+        // SAFETY: the caller's promise.
+        let handle = unsafe { described.submit(CALL, &set, home, submit) }?;
+        if !task.is_null() {
+            // SAFETY: not null, and the caller's.
+            unsafe { task.write(add(handle, home)) };
+        }
+        Ok(())
+    })
+}
+
+/// A task that C has described, and its data.
+pub struct Described<'n> {
+    /// The structure.
+    pub spec: TaskSpec,
+    /// Its name.
+    pub name: &'n str,
+    data: Data,
+}
+
+impl Described<'_> {
+    /// Reads the description.
+    ///
+    /// # Safety
+    /// As for [`overtake_submit`].
+    pub unsafe fn read<'n>(call: &str, spec: *const TaskSpec) -> Outcome<Described<'n>> {
+        // SAFETY: the caller's promise; bytes of 0 are null pointers, no functions and numbers.
+        let spec = unsafe { sized::read(call, "spec", spec, TASK_SPEC_BYTES_MIN) }?;
+        // SAFETY: the caller's promise.
         let data = unsafe { Data::new(spec.data, spec.free_data) };
         // SAFETY: the caller's promise.
-        let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
-        let needs = || format!("task \"{name}\" needs a set of a dispatcher that is open");
-        let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(&needs()))?;
+        let name = unsafe { text_of(call, "name", spec.name) }?.unwrap_or("unnamed");
+        Ok(Described { spec, name, data })
+    }
+
+    /// Has the task submitted, with all that is described but its priority and its name for others.
+    ///
+    /// # Safety
+    /// As for [`overtake_submit`].
+    pub unsafe fn submit(
+        self,
+        call: &str,
+        set: &Tasks,
+        home: Home,
+        submit: impl FnOnce(TaskBuilder<'_, '_>) -> Outcome<Handle>,
+    ) -> Outcome<Handle> {
+        let Described { spec, name, data } = self;
         // SAFETY: the caller's promise.
-        let before = unsafe { handles(CALL, "after", (spec.after, spec.after_count), home) }?;
+        let before = unsafe { handles(call, "after", (spec.after, spec.after_count), home) }?;
         let launches = (spec.after_launch, spec.after_launch_count);
         // SAFETY: the caller's promise.
-        let launched = unsafe { handles(CALL, "after_launch", launches, home) }?;
-        let mut builder = built(CALL, &set, home, name, &spec, data)?;
+        let launched = unsafe { handles(call, "after_launch", launches, home) }?;
+        let mut builder = built(call, set, home, name, &spec, data)?;
         for task in &before {
             builder = builder.after(task);
         }
         for task in &launched {
             builder = builder.after_launch(task);
-        }
-        if spec.priority != 0 {
-            builder = builder.priority(priority(CALL, spec.priority)?);
         }
         for _ in 0..spec.references {
             builder = builder.held();
@@ -171,13 +217,8 @@ pub unsafe extern "C" fn overtake_submit(
         if spec.retries != 0 {
             builder = builder.retries(spec.retries);
         }
-        let handle = if spec.is_named == 0 { builder.submit()? } else { builder.submit_named()? };
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(add(handle, home)) };
-        }
-        Ok(())
-    })
+        submit(builder)
+    }
 }
 
 /// The tasks of an array of handles.

@@ -1,0 +1,286 @@
+"""Pipelines from Python: frames from a producer to a consumer, in stages with buffers on the host and on the device.
+
+    import overtake
+
+    with overtake.Dispatcher() as dispatcher:
+        line = dispatcher.tasks().pipeline("camera", 1 << 20, stages=3, priority=5)
+
+        def shoot():
+            with line.producer as producer:                # leaves the pipeline at the end of the block
+                for number in range(10):
+                    with producer.acquire() as frame:      # is committed at the end of the block
+                        frame.bytes[:] = bytes([number]) * (1 << 20)
+                        frame.upload()
+
+        threading.Thread(target=shoot).start()
+        for frame in line.consumer:                        # until the producer has left
+            with frame:                                    # is released at the end of the block
+                frame.download().wait()
+
+The names are those of `overtake`: this module is imported when one of them is used. `docs/pipelines.md` teaches them.
+Each end belongs to one thread at a time. A call that waits releases the interpreter's lock.
+"""
+
+import ctypes
+
+import overtake
+import overtake_tasks as base
+
+__all__ = ["Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"]
+
+_TIMEOUT, _ENDED, _FRAME_FAILED = -16, -17, -18
+_FOR_EVER = -1
+
+# The fate of frames when the consumer is behind.
+BEHIND = {"block": 0, "drop-newest": 1, "drop-oldest": 2, "latest-only": 3}
+# The end of a frame, as its record has it.
+_ENDS = (None, "delivered", "full", "replaced", "overdue", "given-up", "failed")
+
+
+class Ended(overtake.Error):
+    """The other end has left the pipeline: there are no further frames."""
+
+
+class FrameError(overtake.Error):
+    """A frame failed: the text names it and the reason. The next call is about the next frame."""
+
+
+def _structure(name, *fields):
+    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_uint32), *fields]})
+
+
+_number, _long, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+_SPANS = ("period_ns", "deadline_ns", "tolerance_ns", "work_span_ns", "raise_within_ns", "records_max")
+_COUNTS = ("frames", "delivered", "late", "full", "replaced", "overdue", "given_up", "failed", "under_way")
+_COUNTS += ("records_lost",)
+_TIMES = ("captured_ns", "committed_ns", "taken_ns", "ended_ns")
+_Options = _structure(
+    "_Options",
+    *[("stages", _number), ("name", ctypes.c_char_p), ("bytes", _long)],
+    *[("priority", ctypes.c_int), ("behind", ctypes.c_int), *((name, _long) for name in _SPANS)],
+)
+_Frame = _structure(
+    "_Frame",
+    *[("is_dropped", _number), ("number", _long), ("host", _pointer), ("device", _pointer), ("bytes", _long)],
+    *[("priority", ctypes.c_int), ("reserved", _number)],
+)
+_Record = _structure("_Record", ("end", ctypes.c_int), ("number", _long), *((name, _long) for name in _TIMES))
+_Statistics = _structure("_Statistics", ("reserved", _number), *((name, _long) for name in _COUNTS))
+
+
+def _prototypes():
+    place, size = ctypes.POINTER(_pointer), ctypes.c_size_t
+    names = ("commit", "hand_over", "give_up", "complete", "release", "leave", "free")
+    return {
+        "pipeline_open": [_pointer, ctypes.POINTER(_Options), place, place, place],
+        "pipeline_acquire": [_pointer, ctypes.c_int64, ctypes.POINTER(_Frame)],
+        "pipeline_wait": [_pointer, ctypes.c_int64, ctypes.POINTER(_Frame)],
+        "pipeline_captured": [_pointer, _long],
+        "pipeline_copy": [_pointer, _pointer, _pointer, size, ctypes.c_int, place],
+        "pipeline_submit": [_pointer, ctypes.POINTER(base._Spec), place],
+        "pipeline_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
+        "pipeline_take_record": [_pointer, ctypes.POINTER(_Record)],
+        **{f"pipeline_{name}": [_pointer] for name in names},
+    }
+
+
+def _call(name, *arguments):
+    code = base._function(name)(*arguments)
+    kind = {_TIMEOUT: TimeoutError, _ENDED: Ended, _FRAME_FAILED: FrameError}.get(code)
+    if kind is None:
+        return base._check(code)
+    library = overtake._load()
+    text = library.overtake_last_error().decode(errors="replace")
+    raise kind(text) if kind is TimeoutError else kind(code, library.overtake_error_name(code).decode(), text)
+
+
+def _ns(seconds):
+    return round(seconds * 1e9)
+
+
+def _timeout(seconds):
+    return _FOR_EVER if seconds is None else _ns(seconds)
+
+
+class Frame:
+    """A frame that an end has in hand, until the end of its `with` block: a producer's is committed there, or given up
+    if the block raises; a consumer's is released. `bytes` is a memoryview of its pinned memory, which numpy takes
+    without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand."""
+
+    def __init__(self, end, found, is_filling):
+        self._end, self._is_filling, self._is_open = end, is_filling, True
+        self.number, self.host, self.device = found.number, found.host, found.device
+        self.size, self.priority = found.bytes, found.priority
+        memory = (ctypes.c_char * found.bytes).from_address(found.host)
+        memory.end = end  # keeps the pipeline
+        self.bytes = memoryview(memory).cast("B")
+
+    def _task(self, name, *arguments, work=None):
+        return base.Task(base._made(name, self._end._handle, *arguments), work)
+
+    def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
+        """Copies between two addresses as a part of the frame, at its priority. Returns the task."""
+        return self._task("pipeline_copy", target, source, size, kind)
+
+    def upload(self):
+        """Copies its bytes to the device."""
+        return self.copy(self.device, self.host, self.size, overtake.HOST_TO_DEVICE)
+
+    def download(self):
+        """Copies its bytes back to the host."""
+        return self.copy(self.host, self.device, self.size, overtake.DEVICE_TO_HOST)
+
+    def kernel(self, name, launch, after=()):
+        """Runs kernels as a part of the frame: `launch(lane)`."""
+        return self._submit(base._KERNEL, name, launch, after)
+
+    def host_task(self, name, run, after=()):
+        """A function of the host as a part of the frame: `run()`."""
+        return self._submit(base._HOST, name, run, after)
+
+    def _submit(self, kind, name, function, after):
+        spec, work = base._described(kind, name, function, after)
+        return self._task("pipeline_submit", ctypes.byref(spec), work=work)
+
+    def captured(self, ago):
+        """It was captured so many seconds ago, and not when its stage was acquired."""
+        _call("pipeline_captured", self._end._handle, _ns(ago))
+
+    def complete(self):
+        """Waits until the producer's tasks have ended, if the frame was handed over before that."""
+        _call("pipeline_complete", self._end._handle)
+
+    def _end_by(self, name):
+        if self._is_open:
+            self._is_open = False
+            _call(name, self._end._handle)
+
+    def commit(self):
+        """The consumer gets the frame when its tasks have ended."""
+        self._end_by("pipeline_commit")
+
+    def hand_over(self):
+        """The consumer gets it at once: its tasks come after those of this frame on the device."""
+        self._end_by("pipeline_hand_over")
+
+    def give_up(self):
+        """The frame is not wanted, which is counted."""
+        self._end_by("pipeline_give_up")
+
+    def release(self):
+        """The producer gets the stage back when the frame's tasks have ended."""
+        self._end_by("pipeline_release")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *raised):
+        if not self._is_filling:
+            self.release()
+        elif kind is None:
+            self.commit()
+        else:
+            self.give_up()
+        return False
+
+
+class _End:
+    def __init__(self, handle):
+        self._handle = handle
+
+    def _frame(self, name, timeout, is_filling):
+        found = _Frame(ctypes.sizeof(_Frame))
+        _call(name, self._handle, _timeout(timeout), ctypes.byref(found))
+        return None if found.is_dropped else Frame(self, found, is_filling)
+
+    def leave(self):
+        """The other end waits for this one no more."""
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            _call("pipeline_leave", handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.leave()
+        return False
+
+    def __del__(self, base=base):
+        leave = base._functions.get("pipeline_leave") if base._functions else None
+        if leave is not None and getattr(self, "_handle", None):
+            leave(self._handle)
+
+
+class Producer(_End):
+    """The end that fills frames."""
+
+    def acquire(self, timeout=None):
+        """The next frame to fill; `None` if the pipeline drops it. Raises `TimeoutError` if no stage is free after
+        `timeout` seconds (0: at once), `Ended` if the consumer has left, and `FrameError` if it has failed with an
+        earlier frame."""
+        return self._frame("pipeline_acquire", timeout, True)
+
+
+class Consumer(_End):
+    """The end that empties frames. Iterating over it gives all frames until the producer has left."""
+
+    def wait(self, timeout=None):
+        """The next frame. Raises `TimeoutError` if there is none after `timeout` seconds (0: at once), `Ended` if the
+        producer has left and all its frames have come, and `FrameError` for a frame that has failed."""
+        return self._frame("pipeline_wait", timeout, False)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return self.wait()
+        except Ended:
+            raise StopIteration from None
+
+
+class Pipeline:
+    """A pipeline of `size` bytes a frame, from `Tasks.pipeline`, and its two ends: `producer` and `consumer`. Options:
+    `stages`, 1 to 254; `priority`; `behind`, the fate of frames when the consumer is behind: "block", "drop-newest",
+    "drop-oldest" or "latest-only"; and in seconds `period`, `deadline`, `tolerance`, `work_span` and `raise_within`, as
+    in overtake.h. `records_max` frames keep their records."""
+
+    def __init__(
+        self, tasks, name, size, stages=3, priority=0, behind="block", period=0, deadline=0, tolerance=0, work_span=0,
+        raise_within=0, records_max=0,
+    ):
+        base._bind(_prototypes())
+        options = _Options(ctypes.sizeof(_Options), stages, name.encode(), size, priority, BEHIND[behind])
+        spans = (period, deadline, tolerance, work_span, raise_within)
+        for field, seconds in zip(_SPANS, spans):
+            setattr(options, field, _ns(seconds))
+        options.records_max = records_max
+        handles = [_pointer() for _ in range(3)]
+        self._tasks = tasks
+        _call("pipeline_open", tasks._handle, options, *map(ctypes.byref, handles))
+        self._handle = handles[0].value
+        self.producer, self.consumer = Producer(handles[1].value), Consumer(handles[2].value)
+
+    def __del__(self, base=base):
+        free = base._functions.get("pipeline_free") if base._functions else None
+        if free is not None and getattr(self, "_handle", None):
+            free(self._handle)
+
+    def statistics(self):
+        """The counts so far, as a dict of numbers."""
+        counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
+        _call("pipeline_read_statistics", self._handle, ctypes.byref(counts))
+        return {name: getattr(counts, name) for name in _COUNTS}
+
+    def take_records(self):
+        """The records of the frames that have ended since the last call, as dicts: `number`, `end`, and times of the
+        host in ns, 0 for those that did not come."""
+        records = []
+        while True:
+            record = _Record(ctypes.sizeof(_Record))
+            _call("pipeline_take_record", self._handle, ctypes.byref(record))
+            if not record.end:
+                return records
+            times = {name: getattr(record, name) for name in _TIMES}
+            records.append({"number": record.number, "end": _ENDS[record.end], **times})

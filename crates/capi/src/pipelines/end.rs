@@ -1,0 +1,190 @@
+//! The two ends of a pipeline, each with the frame that it has in hand.
+#![allow(unsafe_code)] // a frame borrows its end, and lies beside it
+
+use std::ffi::c_int;
+use std::ptr::NonNull;
+
+use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer};
+use overtake::task::Tasks;
+
+use crate::codes::OVERTAKE_ERROR_REFUSED;
+use crate::failure::{Failure, Outcome, fence};
+use crate::pipelines::pipeline::Stage;
+use crate::tasks::callback::refuse_inside;
+use crate::tasks::dispatcher::{Home, refuse_in_child};
+use crate::tasks::handles::{Handles, Kind};
+
+/// An end of a pipeline: the producer's or the consumer's, with the frame that it has in hand.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_pipeline_end {
+    _private: [u8; 0],
+}
+
+/// An end at a place of its own, because a frame refers to it.
+struct Placed<T>(NonNull<T>);
+
+// SAFETY: it owns the value, as a box would.
+unsafe impl<T: Send> Send for Placed<T> {}
+// SAFETY: a reference to it can do nothing: `lend` needs it whole.
+unsafe impl<T: Send> Sync for Placed<T> {}
+
+impl<T> Placed<T> {
+    fn new(value: T) -> Placed<T> {
+        Placed(NonNull::from(Box::leak(Box::new(value))))
+    }
+
+    /// # Safety
+    /// The reference, and all that refers to it, is gone before this is dropped, and before the next call.
+    unsafe fn lend(&mut self) -> &'static mut T {
+        // SAFETY: the value lives until this is dropped; the caller's promise for the rest.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl<T> Drop for Placed<T> {
+    fn drop(&mut self) {
+        // SAFETY: it comes from a box, and nothing refers to it any more, as the callers of `lend` promise.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// An end, and the frame that it has in hand. The frame is first, because it refers to the end.
+pub struct Held<F, E> {
+    /// The frame.
+    pub frame: Option<F>,
+    end: Placed<E>,
+}
+
+impl<F, E: 'static> Held<F, E> {
+    fn new(end: E) -> Held<F, E> {
+        Held { frame: None, end: Placed::new(end) }
+    }
+
+    /// The next frame, which `take` asks the end for.
+    ///
+    /// # Safety
+    /// All that `take` returns of the end is in the frame.
+    pub unsafe fn take<X>(&mut self, take: impl FnOnce(&'static mut E) -> Result<Option<F>, X>) -> Result<bool, X> {
+        debug_assert!(self.frame.is_none(), "a frame in hand is refused before");
+        // SAFETY: no frame refers to it, and the next one is dropped before the end.
+        self.frame = take(unsafe { self.end.lend() })?;
+        Ok(self.frame.is_some())
+    }
+}
+
+/// The producer's end.
+pub type Filler = Held<Filling<'static, Stage>, Producer<Stage>>;
+/// The consumer's end.
+pub type Emptier = Held<Filled<'static, Stage>, Consumer<Stage>>;
+
+/// One of the two.
+pub enum End {
+    /// It fills frames.
+    Producer(Filler),
+    /// It empties them.
+    Consumer(Emptier),
+}
+
+/// An end with all that its calls need.
+pub struct Side {
+    /// The end.
+    pub end: End,
+    /// The fate of frames when the consumer is behind.
+    pub behind: Behind,
+    /// The set of its copies and tasks.
+    pub tasks: Tasks,
+    /// Its dispatcher.
+    pub home: Home,
+}
+
+/// A thread takes the end out for the time of a call.
+struct Slot {
+    side: Option<Side>,
+    dispatcher: u64,
+}
+
+static ENDS: Handles<Slot> = Handles::new(Kind::PipelineEnd);
+
+fn add(end: End, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
+    let side = Some(Side { end, behind, tasks: tasks.clone(), home });
+    ENDS.add(Slot { side, dispatcher: home.dispatcher })
+}
+
+/// The handle of C for an end.
+pub fn add_producer(end: Producer<Stage>, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
+    add(End::Producer(Held::new(end)), behind, tasks, home)
+}
+
+/// The same for the other one.
+pub fn add_consumer(end: Consumer<Stage>, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
+    add(End::Consumer(Held::new(end)), behind, tasks, home)
+}
+
+/// Frees the ends of a dispatcher that is closed.
+pub fn forget(dispatcher: u64) {
+    drop(ENDS.remove_all(|slot| slot.dispatcher == dispatcher));
+}
+
+/// A call that makes no sense.
+pub fn refused(call: &str, text: &str) -> Failure {
+    Failure::new(OVERTAKE_ERROR_REFUSED, &format!("{call}: {text}"))
+}
+
+/// Lets `body` have the end of a handle. No lock is held meanwhile. An end that is freed in between goes here.
+pub fn with<R>(
+    call: &str,
+    handle: *const overtake_pipeline_end,
+    body: impl FnOnce(&mut Side) -> Outcome<R>,
+) -> Outcome<R> {
+    let mut side = take(call, handle)?;
+    let outcome = body(&mut side);
+    ENDS.change(call, handle, |slot| slot.side = Some(side))?;
+    outcome
+}
+
+fn take(call: &str, handle: *const overtake_pipeline_end) -> Outcome<Side> {
+    refuse_in_child(call)?;
+    let side = ENDS.change(call, handle, |slot| slot.side.take())?;
+    side.ok_or_else(|| refused(call, "another thread is in a call with this end: let one thread at a time have it"))
+}
+
+/// The same with the producer's end.
+pub fn with_producer<R>(
+    call: &str,
+    handle: *const overtake_pipeline_end,
+    body: impl FnOnce(&mut Filler, Behind) -> Outcome<R>,
+) -> Outcome<R> {
+    with(call, handle, |side| match &mut side.end {
+        End::Producer(filler) => body(filler, side.behind),
+        End::Consumer(_) => Err(refused(call, "this is the consumer's end: call it with the producer's")),
+    })
+}
+
+/// The same with the consumer's.
+pub fn with_consumer<R>(
+    call: &str,
+    handle: *const overtake_pipeline_end,
+    body: impl FnOnce(&mut Emptier) -> Outcome<R>,
+) -> Outcome<R> {
+    with(call, handle, |side| match &mut side.end {
+        End::Consumer(emptier) => body(emptier),
+        End::Producer(_) => Err(refused(call, "this is the producer's end: call it with the consumer's")),
+    })
+}
+
+/// Leaves a pipeline: the other end waits for this one no more, and its handle is freed. A consumer still gets the
+/// frames that have been committed. A frame in hand is given up by a producer, and released by a consumer.
+///
+/// Threads: any, one at a time for an end; not in the function of a task.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_pipeline_leave(end: *mut overtake_pipeline_end) -> c_int {
+    const CALL: &str = "overtake_pipeline_leave";
+    fence(CALL, || {
+        refuse_inside(CALL)?;
+        let side = take(CALL, end)?;
+        ENDS.remove(CALL, end)?;
+        drop(side);
+        Ok(())
+    })
+}

@@ -1,0 +1,39 @@
+//! Pipelines from C: frames from a producer to a consumer, in stages with buffers on the host and on the device.
+//!
+//! | file | content |
+//! |---|---|
+//! | `options.rs` | the structures: options, frames, records, counts |
+//! | `pipeline.rs` | opening a pipeline, its counts and its records |
+//! | `end.rs` | the two ends, each with the frame that it has in hand |
+//! | `frame.rs` | acquire, commit, wait, release |
+//! | `work.rs` | copies and tasks that are part of a frame |
+
+pub mod end;
+pub mod frame;
+pub mod options;
+pub mod pipeline;
+pub mod work;
+
+use overtake::pipeline::Error;
+
+use crate::codes;
+use crate::failure::Failure;
+
+/// Frees the pipelines of a dispatcher that has been closed.
+pub fn forget(dispatcher: u64) {
+    end::forget(dispatcher);
+    pipeline::forget(dispatcher);
+}
+
+/// The failure of a call of a pipeline, with its remedy.
+pub fn failure(call: &str, error: Error) -> Failure {
+    let (code, remedy) = match error {
+        Error::Ended => (codes::OVERTAKE_ERROR_ENDED, "; leave this end with overtake_pipeline_leave"),
+        Error::Failed(_) => (codes::OVERTAKE_ERROR_FRAME_FAILED, "; go on with the next frame"),
+        Error::Refused(_) | Error::WorkTooEarly => (codes::OVERTAKE_ERROR_REFUSED, ""),
+        Error::Stuck => (codes::OVERTAKE_ERROR_STUCK, ""),
+        Error::Task(error) => return Failure::from(error),
+        Error::Driver(error) => return Failure::from(error),
+    };
+    Failure::new(code, &format!("{call}: {error}{remedy}"))
+}

@@ -1,0 +1,134 @@
+"""Tests of pipelines from Python; `tests/python.rs` runs them on the software GPU."""
+
+import ctypes
+import threading
+import unittest
+
+import overtake
+from test_overtake import Device
+
+SIZE = 64 << 10
+
+
+class Pipelines(unittest.TestCase):
+    def setUp(self):
+        self.device = Device()
+        self.dispatcher = overtake.Dispatcher()
+        self.tasks = self.dispatcher.tasks()
+
+    def tearDown(self):
+        self.dispatcher.close()
+        overtake.close()
+
+    def line(self, **options):
+        return self.tasks.pipeline("camera", SIZE, stages=2, **options)
+
+    def test_frames_come_in_order_with_their_bytes(self):
+        for is_handed_over in (False, True):
+            line, marked = self.line(priority=3, period=0.001, deadline=60), []
+
+            def shoot():
+                with line.producer as producer:
+                    for number in range(12):
+                        with producer.acquire() as frame:
+                            frame.bytes[:] = bytes([number + 1]) * SIZE
+                            frame.upload()
+                            if is_handed_over:
+                                frame.hand_over()
+
+            camera = threading.Thread(target=shoot)
+            camera.start()
+            for number, frame in enumerate(line.consumer):
+                with frame:
+                    self.assertEqual((frame.number, frame.size, frame.priority), (number, SIZE, 3))
+                    frame.complete()
+                    frame.bytes[:] = bytes(SIZE)
+                    mark = frame.kernel("mark", lane_fills(self.device, frame.device))
+                    down = frame.download()
+                    frame.host_task("note", lambda: marked.append(frame.number), after=[mark, down]).wait()
+                    down.wait()
+                    self.assertEqual(bytes(frame.bytes[4:]), bytes([number + 1]) * (SIZE - 4))
+            camera.join()
+            self.tasks.wait()
+            counts = line.statistics()
+            self.assertEqual((counts["frames"], counts["delivered"], counts["under_way"]), (12, 12, 0))
+            records = line.take_records()
+            self.assertEqual([record["number"] for record in records], marked)
+            for record in records:
+                self.assertEqual(record["end"], "delivered")
+                times = [record[name] for name in ("captured_ns", "committed_ns", "taken_ns", "ended_ns")]
+                self.assertTrue(times[0] > 0 and times == sorted(times), times)
+            self.assertEqual(line.take_records(), [])
+
+    def test_frames_are_dropped_by_policy(self):
+        policies = ("drop-newest", 0, "full"), ("drop-oldest", 1, "replaced"), ("latest-only", 2, "replaced")
+        for behind, number, end in policies:
+            line = self.line(behind=behind)
+            for turn in range(3):
+                frame = line.producer.acquire()
+                if frame is None:
+                    self.assertEqual((behind, turn), ("drop-newest", 2))
+                else:
+                    frame.bytes[0] = turn
+                    frame.commit()
+            with line.consumer.wait() as frame:
+                self.assertEqual((frame.number, frame.bytes[0]), (number, number))
+            self.assertEqual(line.take_records()[0]["end"], end)
+
+    def test_a_frame_that_is_late_or_given_up_is_counted(self):
+        line = self.line(behind="drop-newest", deadline=1e-9)
+        line.producer.acquire().commit()
+        with self.assertRaises(KeyError), line.producer.acquire():
+            raise KeyError("the block is left")
+        self.assertRaises(TimeoutError, line.consumer.wait, 0)
+        counts = line.statistics()
+        self.assertEqual((counts["overdue"], counts["given_up"], counts["delivered"]), (1, 1, 0))
+        line = self.line(deadline=0.001)
+        with line.producer.acquire() as frame:
+            frame.captured(ago=0.001_001)
+        line.consumer.wait().release()
+        self.assertEqual(line.statistics()["late"], 1)
+
+    def test_failures_and_ends_reach_the_other_end(self):
+        line = self.line()
+
+        def fails(lane):
+            raise ValueError("the cable is out")
+
+        with line.producer.acquire() as frame:
+            frame.kernel("upload", fails)
+        with self.assertRaisesRegex(overtake.FrameError, 'frame 0 of pipeline "camera" failed.*the cable is out'):
+            line.consumer.wait()
+        self.assertRaisesRegex(TimeoutError, "overtake_pipeline_wait", line.consumer.wait, 0)
+        self.assertRaises(TimeoutError, line.consumer.wait, 0.001)
+        line.producer.acquire().commit()
+        with line.consumer.wait():
+            self.assertRaisesRegex(overtake.Error, "release it before the next", line.consumer.wait)
+        line.producer.leave()
+        self.assertRaises(overtake.Ended, line.consumer.wait)
+        self.assertEqual(list(line.consumer), [])
+        line = self.line()
+        del line.consumer
+        self.assertRaises(overtake.Ended, line.producer.acquire)
+
+    def test_a_frame_keeps_what_it_needs(self):
+        line = self.line()
+        frame = line.producer.acquire()
+        del line
+        frame.bytes[:4] = b"late"
+        self.assertEqual(bytes(frame.bytes[:4]), b"late")
+        frame.upload().wait()
+
+    def test_wrong_options_are_named(self):
+        self.assertRaises(KeyError, self.line, behind="sometimes")
+        self.assertRaisesRegex(overtake.Error, "stages is 255", self.tasks.pipeline, "camera", SIZE, stages=255)
+
+
+def lane_fills(device, address):
+    """The first word of a frame, on the device."""
+    target, one = ctypes.c_void_p(address), ctypes.c_size_t(1)
+    return lambda lane: device.must("cuMemsetD32Async", target, 7, one, ctypes.c_void_p(lane.stream))
+
+
+if __name__ == "__main__":
+    unittest.main()
