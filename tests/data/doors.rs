@@ -11,7 +11,7 @@ use overtake::copy::Request;
 use overtake::data::{
     Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed,
 };
-use overtake::task::{Arguments, Error, More, Shape};
+use overtake::task::{Arguments, Error, More, Recording, Shape, Step};
 
 use crate::bed::{Bed, Kernels};
 use crate::place::Buffer;
@@ -118,5 +118,36 @@ pub fn copy_halves<'c>(
         // SAFETY: both are as long as the uses, which are alive until the task has ended.
         unsafe { lane.copy(&Request::linear(target, source, half))? };
         Ok(if lane.turn() == 0 { More::Again } else { More::Done })
+    })
+}
+
+/// The arguments of a replay: addresses of elements that are lent to it, on its device.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent {
+    pub target: u64,
+    pub source: u64,
+    pub count: u32,
+    pub value: f32,
+}
+
+/// Records a kernel that adds the source to the target.
+pub fn record_add(recording: &mut Recording<Lent>, bed: &Bed, after: &[Step]) -> Step {
+    let add = bed.kernels.add.clone();
+    recording.kernel("adds", after, move |lane, lent| {
+        let [target, source] = [lent.target, lent.source].map(DevicePtr);
+        let arguments = Arguments::new().address(target).address(source).address(target).value(&lent.count);
+        // SAFETY: both have `count` elements, and are lent until the replay has ended.
+        unsafe { lane.launch(&add, &Shape::line(lent.count.div_ceil(256), 256), arguments)? };
+        Ok(More::Done)
+    })
+}
+
+/// Records a copy from the source to the target.
+pub fn record_copy(recording: &mut Recording<Lent>, after: &[Step]) -> Step {
+    recording.kernel("copies", after, |lane, lent| {
+        let [target, source] = [lent.target, lent.source].map(DevicePtr);
+        // SAFETY: as above.
+        unsafe { lane.copy(&Request::linear(target, source, 4 * u64::from(lent.count)))? };
+        Ok(More::Done)
     })
 }

@@ -10,6 +10,7 @@ mod random;
 mod ranks;
 mod reductions;
 mod relaxed;
+mod replays;
 mod retries;
 mod room;
 mod scenarios;

@@ -1,5 +1,5 @@
-//! Random programs: kernels, functions, reductions and accesses of the host with parts of arrays, in all modes and
-//! priorities.
+//! Random programs: kernels, functions, reductions, replays of templates and accesses of the host with parts of arrays,
+//! in all modes and priorities.
 //! The values are those of the same steps one after another, and not a byte moves that they do not ask for.
 
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use hal::{Code, Device, Driver};
 use overtake::Priority;
 use overtake::data::{
-    Array, ArrayOptions, Bandwidth, Computation, Max, Parents, Selection, Sum, WriteGuard, discard, read, read_write,
-    reduce, write,
+    Array, ArrayOptions, Bandwidth, Computation, Max, Parents, Selection, Sum, discard, read, read_write, reduce, write,
 };
 use overtake::heap::HeapOptions;
 use overtake::task::Handle;
 
 use crate::bed::{self, Bed};
 use crate::checks::oracle::{How, Moved, Oracle, Part, Place};
+use crate::checks::replays::Recorded;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
@@ -33,11 +33,11 @@ const PROGRAMS_ON_SEVERAL_REAL: u64 = 150;
 
 /// The arrays of a program.
 #[derive(Clone, Copy)]
-struct Size {
+pub struct Size {
     arrays: usize,
     elements: usize,
     /// The device has room for all of them.
-    fits: bool,
+    pub fits: bool,
     /// The program names the device of each step.
     names_devices: bool,
     /// Bytes go from device to device.
@@ -49,39 +49,42 @@ const SMALL: Size = Size { arrays: 3, elements: 24, fits: true, names_devices: t
 const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false, ..SMALL };
 const LARGE_BYTES: u64 = 4 * LARGE.elements as u64;
 
-struct Program<'b> {
-    bed: &'b Bed,
-    prng: Prng,
-    oracle: Oracle,
-    arrays: Vec<Array<f32>>,
+pub struct Program<'b> {
+    pub bed: &'b Bed,
+    pub prng: Prng,
+    pub oracle: Oracle,
+    pub arrays: Vec<Array<f32>>,
+    pub recorded: Recorded,
     /// The last tasks, which may have ended.
     last: Vec<Handle>,
-    size: Size,
+    pub size: Size,
 }
 
 impl<'b> Program<'b> {
     fn new(bed: &'b Bed, size: Size, seed: u64) -> Result<Program<'b>, Failure> {
         let arrays = (0..size.arrays).map(|_| bed.arrays.array(&[size.elements])).collect::<Result<_, _>>()?;
         let oracle = Oracle::new(size.arrays, size.elements, size.has_links);
-        Ok(Program { bed, prng: Prng::new(seed), oracle, arrays, last: Vec::new(), size })
+        let mut prng = Prng::new(seed);
+        let recorded = Recorded::new(bed, &mut prng)?;
+        Ok(Program { bed, prng, oracle, arrays, recorded, last: Vec::new(), size })
     }
 
     /// Some elements of any array.
-    fn part(&mut self) -> Part {
+    pub fn part(&mut self) -> Part {
         let length = 1 + self.prng.below(self.size.elements as u64) as usize;
         self.part_of(length)
     }
 
-    fn part_of(&mut self, length: usize) -> Part {
+    pub fn part_of(&mut self, length: usize) -> Part {
         let start = self.prng.below((self.size.elements - length + 1) as u64) as usize;
         Part { array: self.prng.below(self.size.arrays as u64) as usize, elements: start..start + length }
     }
 
-    fn priority(&mut self) -> Priority {
+    pub fn priority(&mut self) -> Priority {
         Priority::new(self.prng.pick(&[1, 1, 2, 5, 8])).expect("a priority")
     }
 
-    fn device(&mut self) -> u8 {
+    pub fn device(&mut self) -> u8 {
         self.prng.below(u64::from(self.bed.devices)) as u8
     }
 
@@ -223,7 +226,8 @@ impl<'b> Program<'b> {
         let mut values = Vec::new();
         if let Ok(mut guard) = opened {
             self.oracle.uses(Place::Host, &uses);
-            values = self.written(&mut guard);
+            guard.iter_mut().for_each(|element| *element = self.prng.below(100) as f32);
+            values = guard.to_vec();
             self.oracle.set(&part, &values);
             // The others must not wait for this thread: they are submitted, and not looked at.
             self.steps_beside(&array, &part, steps)?;
@@ -232,14 +236,6 @@ impl<'b> Program<'b> {
         drop(values);
         self.arrays[part.array] = array;
         Ok(())
-    }
-
-    /// Writes every element of a guard.
-    fn written(&mut self, guard: &mut WriteGuard<'_, f32>) -> Vec<f32> {
-        for element in guard.iter_mut() {
-            *element = self.prng.below(100) as f32;
-        }
-        guard.to_vec()
     }
 
     /// Steps that use the array of a guard and others, while the guard is open.
@@ -294,14 +290,15 @@ impl<'b> Program<'b> {
     }
 
     fn step(&mut self) -> Outcome {
-        match self.prng.below(22) {
+        match self.prng.below(23) {
             0..6 => self.kernel(),
             6..9 => self.function(),
             9 | 10 => self.look(),
             11..14 => self.change(),
             14 => self.bring(),
             16..20 => self.reduction(),
-            20.. => self.raise(),
+            20 | 21 => self.raise(),
+            22.. => self.replays(),
             _ => self.renew(),
         }
     }
