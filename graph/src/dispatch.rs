@@ -200,6 +200,17 @@ impl Graph {
         Ok(Point { lane, value })
     }
 
+    /// Whether a node that has been handed out comes after others that may not have ended.
+    #[must_use]
+    pub fn comes_after(&self, node: NodeId) -> bool {
+        self.lanes.has_barrier() || self.nodes.find(node).is_none_or(|node| self.nodes[node].into != NONE)
+    }
+
+    /// A lane has work of a node that is in another one: it gets a point that no node stands for. Returns its value.
+    pub fn advance(&mut self, lane: u8) -> u64 {
+        self.lanes.submit_point(lane)
+    }
+
     /// The slot of a node that has been handed out.
     #[inline]
     pub(crate) fn running(&self, node: NodeId) -> Result<u32, Refused> {

@@ -196,6 +196,12 @@ impl Graph {
         !self.device.is_empty()
     }
 
+    /// Whether a node of the device with a higher priority is in the queue of the default order.
+    #[must_use]
+    pub fn has_more_urgent(&self, priority: Priority) -> bool {
+        self.device.has_above(self.nodes.all(), priority)
+    }
+
     /// Whether a light function is ready for a thread to run.
     #[inline]
     #[must_use]

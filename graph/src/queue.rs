@@ -83,6 +83,12 @@ impl Queue {
         self.filled | self.begun == 0 && self.sole == NONE
     }
 
+    /// Whether a node of a higher priority is ready.
+    pub fn has_above(&self, slots: &[Slot], priority: Priority) -> bool {
+        let is_above = slots.get(self.sole as usize).is_some_and(|slot| slot.effective > priority);
+        is_above || self.filled >> level_of(priority) > 1
+    }
+
     /// A node of this phase has been taken, if none of its priority has been in this round.
     pub fn begin(&mut self, priority: Priority, phase: u8) {
         let number = level_of(priority);

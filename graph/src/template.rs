@@ -154,6 +154,13 @@ impl Template {
         self.nodes.is_empty()
     }
 
+    /// The nodes before one, by number.
+    pub fn before(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let into = |node: &Recorded| node.into as usize;
+        let first: usize = self.nodes[..node].iter().map(into).sum();
+        self.edges[first..first + into(&self.nodes[node])].iter().map(|edge| edge.from as usize)
+    }
+
     /// The nodes that no other one of it comes after, by number.
     pub fn last(&self) -> impl Iterator<Item = usize> + '_ {
         self.nodes.iter().enumerate().filter_map(|(number, node)| (!node.has_next).then_some(number))

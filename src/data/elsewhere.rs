@@ -129,9 +129,10 @@ impl Trip {
         let Call { node, lane: number, priority, .. } = *lane.call;
         let (turn, can_begin) = (Cell::new(0), Cell::new(None));
         let call = Call { node, turn, lane: number, priority, can_begin };
-        let Site { inside, driver, lent, .. } = *lane.site;
-        let site = Site { inside, driver, lent, device };
-        let mut there = Lane { site: &site, stream: &self.stream, call: &call, copies: &mut *lane.copies };
+        let Site { inside, driver, lent, of_a_group, .. } = *lane.site;
+        let site = Site { inside, driver, lent, device, of_a_group };
+        let (stream, copies) = (&self.stream, &mut *lane.copies);
+        let mut there = Lane { site: &site, stream, call: &call, copies, beside: None };
         for (at, part) in parts.iter().enumerate().filter(|(_, part)| part.is_read) {
             let (target, source) = (DevicePtr(self.blocks[at].start()), DevicePtr(part.start));
             let request = match self.pinned.get(at) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
@@ -189,6 +189,9 @@ fn shared(
         state: Lock::new(state(me, layers, count, graph, parts)),
         lanes,
         of_a_device: options.groups * options.lanes,
+        of_a_group: options.lanes,
+        has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
+        span_events: Mutex::default(),
         intake: Arc::clone(&intake),
         is_handed_over,
         steps_by: Last::default(),
@@ -280,7 +283,8 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
         std::mem::swap(&mut dead, &mut held.dead);
         let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
         drop(held);
-        for event in events {
+        let of_spans = std::mem::take(&mut *hal::locks::lock(&shared.span_events));
+        for event in events.into_iter().chain(of_spans.iter().flat_map(|(_, events)| events.iter().copied())) {
             if let Err(error) = shared.driver.event_destroy(event) {
                 log::warn!("an event of the dispatcher cannot be destroyed: {error}");
             }

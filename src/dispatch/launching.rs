@@ -1,12 +1,18 @@
 //! The calls of a launch to the dispatcher that makes it.
 
-use graph::NodeId;
+use std::sync::Arc;
 
+use copies::PriorityStream;
+use graph::{NodeId, Priority};
+use hal::{Event, EventFlags};
+
+use crate::dispatch::captures;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::Shared;
-use crate::work::fault::Error;
-use crate::work::lane::Inside;
+use crate::dispatch::state::State;
+use crate::work::fault::{Error, Reason};
+use crate::work::lane::{Call, Calls, Inside};
 
 impl Inside for Shared {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error> {
@@ -16,6 +22,76 @@ impl Inside for Shared {
         held.graph.before_at(node, other, graph::Mark::Complete)?;
         held.want(node);
         Ok(())
+    }
+
+    fn begin_span(&self, node: NodeId) -> (bool, u64) {
+        let held = self.enter();
+        (held.graph.comes_after(node), held.visits())
+    }
+
+    fn take_events(&self, device: u8, count: u32) -> hal::Result<Arc<[Event]>> {
+        let is_free = |(of, events): &mut (u8, Arc<[Event]>)| {
+            // No other thread has it, or had it last.
+            *of == device && events.len() >= count as usize && Arc::get_mut(events).is_some()
+        };
+        let mut all = hal::locks::lock(&self.span_events);
+        if let Some((_, events)) = all.iter_mut().find_map(|it| is_free(it).then_some(it)) {
+            return Ok(Arc::clone(events));
+        }
+        drop(all);
+        let mut made = Vec::new();
+        while made.len() < count as usize {
+            match self.driver.event_create(EventFlags::DISABLE_TIMING) {
+                Ok(event) => made.push(event),
+                Err(error) => {
+                    made.into_iter().for_each(|event| drop(self.driver.event_destroy(event)));
+                    return Err(error);
+                }
+            }
+        }
+        let events: Arc<[Event]> = made.into();
+        hal::locks::lock(&self.span_events).push((device, Arc::clone(&events)));
+        Ok(events)
+    }
+
+    #[inline]
+    fn goes_on(&self, priority: Priority, visits: &mut u64) -> bool {
+        !self.is_visited(*visits) || self.goes_on_behind_visit(priority, visits)
+    }
+
+    fn advance(&self, lanes: u64) {
+        self.enter().advance(lanes);
+    }
+
+    fn end_span(&self, lanes: u64, calls: Calls) {
+        let mut held = self.enter();
+        held.advance(lanes);
+        let statistics = &mut held.statistics;
+        // The call itself counts as one when it is reported.
+        statistics.launches = statistics.launches.wrapping_add(calls.launches).wrapping_sub(1);
+        statistics.joins += calls.waits;
+        statistics.marks += calls.records;
+    }
+
+    #[inline]
+    fn stream(&self, lane: u8) -> &PriorityStream {
+        self.lane(lane)
+    }
+
+    #[cold]
+    fn end_capture(&self, call: &Call) -> Option<&'static str> {
+        let (left_open, lost) = self.end_captured(call);
+        if let Some(error) = lost {
+            self.lose(call.node, *error);
+        }
+        left_open.then_some(captures::LEFT_OPEN)
+    }
+
+    #[cold]
+    fn lose(&self, node: NodeId, error: hal::Error) {
+        let mut held = self.enter();
+        let fault = held.fault(node, Reason::Device(error));
+        held.lose(fault);
     }
 
     #[cold]
@@ -44,5 +120,29 @@ impl Inside for Shared {
         let mark = Mark { value: point.value, event, recorded: self.driver.host().now() };
         self.enter().recorded(point.lane, mark, result.clone());
         Ok(result?)
+    }
+}
+
+impl State {
+    /// These lanes have work of a task that is in another one: a point of their own each.
+    fn advance(&mut self, mut lanes: u64) {
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as u8;
+            lanes &= lanes - 1;
+            let value = self.graph.advance(lane);
+            self.sleepers.has_points = true;
+            self.marks[usize::from(lane)].submit(value, true);
+        }
+    }
+}
+
+impl Shared {
+    /// A thread has taken the lock, or has left tasks. Whether a span of this priority goes on nevertheless.
+    #[inline(never)]
+    fn goes_on_behind_visit(&self, priority: Priority, visits: &mut u64) -> bool {
+        let mut held = self.enter();
+        held.look_in();
+        *visits = held.visits();
+        !held.is_disturbed() && !held.graph.has_more_urgent(priority)
     }
 }

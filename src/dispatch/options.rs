@@ -14,7 +14,8 @@ pub struct DispatchOptions {
     pub lanes: u8,
     /// Threads that run functions of the host.
     pub workers: u8,
-    /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]).
+    /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]). The replay of a
+    /// template of kernels alone counts as one.
     pub tasks_max: u32,
     /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
     /// lanes have no bound of their own, and a task costs less.

@@ -1,12 +1,12 @@
 //! The dispatcher as its threads, its tasks and their handles share it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex};
 
 use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
 use graph::NodeId;
-use hal::Driver;
+use hal::{Driver, Event};
 use threads::Bell;
 
 use crate::dispatch::arrivals::Arrivals;
@@ -15,7 +15,6 @@ use crate::dispatch::ranks::Policy;
 use crate::dispatch::seat::Last;
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
-use crate::work::lane::Call;
 
 /// The state, locked.
 pub(crate) type Held<'s> = held::Held<'s, State>;
@@ -29,6 +28,12 @@ pub(crate) struct Shared {
     pub lanes: Vec<PriorityStream>,
     /// The lanes of a device.
     pub of_a_device: u8,
+    /// The lanes of a group.
+    pub of_a_group: u8,
+    /// Ready tasks are in the default order, and lanes have no bound: the kernels of a template can be one task.
+    pub has_spans: bool,
+    /// Events for spans, with their devices. Those that no span has are free.
+    pub span_events: Mutex<Vec<(u8, Arc<[Event]>)>>,
     /// The lanes whose streams functions of tasks have asked for, a bit each: they may do anything with them.
     pub lent: AtomicU64,
     /// One for each thread.
@@ -111,13 +116,6 @@ impl Shared {
     /// Whether copies that had been accepted have been lost.
     pub fn has_lost_copies(&self) -> bool {
         self.layers.iter().any(|layer| layer.loss().is_err())
-    }
-
-    /// Whether a function has asked for the stream of this lane.
-    #[inline]
-    pub fn is_lent(&self, call: &Call) -> bool {
-        let lent = self.lent.load(Ordering::Relaxed);
-        lent != 0 && lent & call.bit() != 0
     }
 
     /// Runs `body` in the first device's context, beside captures of other threads.

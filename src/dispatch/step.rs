@@ -3,16 +3,18 @@
 use std::cell::Cell;
 
 use copies::copy::CopyHandle;
-use graph::{Kind, NodeId, Runner};
+use graph::{Cause, Kind, NodeId, Runner};
 use hal::Nanos;
 
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Mark, Marks};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
-use crate::work::fault::Reason;
+use crate::work::caught::Panic;
+use crate::work::fault::{Fault, Reason};
 use crate::work::function::{Function, More, Work, WorkResult};
 use crate::work::lane::Call;
+use crate::work::span::StepFailed;
 
 impl Steps for State {
     type Kit = Kit;
@@ -63,7 +65,7 @@ impl State {
 
     /// Whether there is something to look at before the ready nodes. Looked at all at once: there is seldom any.
     #[inline(always)]
-    fn is_disturbed(&self) -> bool {
+    pub fn is_disturbed(&self) -> bool {
         let has_entries = self.intake.has_news() | !self.failed.is_empty();
         let has_lifts = self.graph.has_inherited() | !self.lifts.is_empty();
         self.is_closed | self.flush | (self.may_want != 0) | self.losing.is_some() | has_entries | has_lifts
@@ -253,7 +255,7 @@ impl State {
                 return;
             }
             Err(error) => {
-                let fault = self.fault(node, reason_of(error));
+                let fault = self.fault_of(node, error);
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
@@ -272,6 +274,19 @@ impl State {
             if is_wanted {
                 marks.awaited = point.value;
             }
+        }
+    }
+
+    /// The failure of a node whose function has returned an error: of a step that it stands for, if that has a name.
+    #[cold]
+    fn fault_of(&mut self, node: NodeId, error: Box<dyn std::error::Error + Send + Sync>) -> Cause {
+        match error.downcast::<StepFailed>() {
+            Ok(step) if !step.name.is_empty() => {
+                let StepFailed { name, error } = *step;
+                self.faults.keep(Fault { task: format!("{name:?}"), reason: reason_of(error) })
+            }
+            Ok(step) => self.fault(node, reason_of(step.error)),
+            Err(error) => self.fault(node, reason_of(error)),
         }
     }
 
@@ -302,7 +317,7 @@ impl State {
         let reported = match outcome {
             Ok(()) => self.graph.launched(node).map(drop),
             Err(error) => {
-                let fault = self.fault(node, reason_of(error));
+                let fault = self.fault_of(node, error);
                 self.graph.failed(node, fault).map(drop)
             }
         };
@@ -339,15 +354,3 @@ fn reason_of(error: Box<dyn std::error::Error + Send + Sync>) -> Reason {
         },
     }
 }
-
-/// A panic of a task's function.
-#[derive(Debug)]
-pub(crate) struct Panic(pub String);
-
-impl std::fmt::Display for Panic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Panic {}

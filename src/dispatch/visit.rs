@@ -1,8 +1,6 @@
 //! Visits: a thread takes the turn, and steps until there is none ([`take_steps`]), or until it has taken its share.
 
-use std::any::Any;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use contexts::CudaContext;
@@ -17,8 +15,8 @@ use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Mark};
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::{Held, Shared};
-use crate::dispatch::step::Panic;
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
+use crate::work::caught::caught;
 use crate::work::fault::Reason;
 use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Call, Lane, Site};
@@ -217,24 +215,32 @@ impl Shared {
         visit: &Visit<'_>,
     ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
         let Launching { call, work } = launching;
-        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies };
+        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies, beside: None };
         let outcome = caught(|| work.launch(&mut entered));
-        if outcome.is_err() || self.is_lent(call) { self.look_after(call, outcome) } else { (outcome, None) }
+        if outcome.is_err() || visit.site.is_lent(call) {
+            self.look_after(call, outcome, visit)
+        } else {
+            (outcome, None)
+        }
     }
 
     /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
     /// the launch, and the error of a device that is lost.
     #[inline(never)]
-    fn look_after(&self, call: &Call, mut outcome: WorkResult<More>) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+    fn look_after(
+        &self,
+        call: &Call,
+        mut outcome: WorkResult<More>,
+        visit: &Visit<'_>,
+    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
         let (driver, stream) = (&*self.driver, self.lane(call.lane).raw());
-        if self.is_lent(call) {
-            match captures::end(driver, stream) {
-                Ok(false) => {}
-                Ok(true) => {
-                    self.enter().statistics.captures_ended += 1;
-                    outcome = Err(captures::LEFT_OPEN.into());
-                }
-                Err(error) => return (Err(captures::LEFT_OPEN.into()), Some(Box::new(error))),
+        if visit.site.is_lent(call) {
+            let (left_open, lost) = self.end_captured(call);
+            if left_open {
+                outcome = Err(captures::LEFT_OPEN.into());
+            }
+            if lost.is_some() {
+                return (outcome, lost);
             }
         }
         if outcome.is_ok() {
@@ -243,6 +249,20 @@ impl Shared {
         // A launch that failed may have left the device dead. Its streams say so.
         let lost = hal::beside_captures(driver, || is_idle(driver, stream)).err();
         (outcome, lost.map(Box::new))
+    }
+
+    /// Ends a capture that the function of a launch has left open. Returns whether it has, and the error of a stream
+    /// that cannot be used any more.
+    pub fn end_captured(&self, call: &Call) -> (bool, Option<Box<hal::Error>>) {
+        match captures::end(&*self.driver, self.lane(call.lane).raw()) {
+            Ok(left_open) => {
+                if left_open {
+                    self.enter().statistics.captures_ended += 1;
+                }
+                (left_open, None)
+            }
+            Err(error) => (true, Some(Box::new(error))),
+        }
     }
 
     /// Takes the lock again, behind these joins.
@@ -308,7 +328,8 @@ pub(crate) struct Visit<'s> {
 
 impl<'s> Visit<'s> {
     fn new(shared: &'s Shared) -> Visit<'s> {
-        let site = Site { inside: shared, driver: &shared.driver, lent: &shared.lent, device: 0 };
+        let Shared { driver, lent, of_a_group, .. } = shared;
+        let site = Site { inside: shared, driver, lent, device: 0, of_a_group: *of_a_group };
         Visit { lanes: (0, 0), site, left: STEPS_MAX, answered: shared.state.knocks(), entered: None }
     }
 
@@ -359,18 +380,4 @@ fn lift(copies: &[CopyHandle], to: Priority) -> u64 {
 /// Runs a function of the host.
 pub(crate) fn run(function: Function) -> WorkResult<()> {
     caught(function)
-}
-
-#[inline]
-fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
-    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| Err(panicked(thrown)))
-}
-
-#[cold]
-fn panicked(thrown: Box<dyn Any + Send>) -> Box<Panic> {
-    let text = thrown.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| thrown.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
-    // Dropping the payload of a panic could panic again.
-    std::mem::forget(thrown);
-    Box::new(Panic(text))
 }

@@ -182,7 +182,7 @@ impl Shared {
 
     /// Whether a thread has taken the lock, or has left something for this one, since the launches were handed out.
     #[inline]
-    fn is_visited(&self, visits: u64) -> bool {
+    pub fn is_visited(&self, visits: u64) -> bool {
         (self.state.visits() != visits) | self.intake.has_news()
     }
 }

@@ -1,6 +1,6 @@
 //! Templates: tasks that are recorded once, and submitted again with other arguments and priorities.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use graph::{Direction, Kind, NodeId, Priority, Template as Stretch};
 use smallvec::SmallVec;
@@ -12,9 +12,14 @@ use crate::work::fault::Error;
 use crate::work::function::{More, Steps, WorkResult};
 use crate::work::lane::{Lane, Submitted};
 use crate::work::replay::{Does, Run};
+use crate::work::span::plan::Plan;
+use crate::work::span::{Course, Span};
 
 /// A replay as errors name it.
 const NAME: &str = "(of a template)";
+
+/// The most events of a replay that is one task.
+const EVENTS_MAX: u32 = 1024;
 
 /// A task of a [`Recording`]: others come after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,15 +133,54 @@ impl<A: Send + Sync + 'static> Recording<A> {
             stretch.add(Kind::Empty, Priority::LOWEST, "the end of a template", &last)?;
             self.does.push(Does::Nothing);
         }
-        Ok(Template { stretch: Arc::new(stretch), does: self.does.into() })
+        let span = Arc::new(Spanned::of(&stretch));
+        Ok(Template { stretch: Arc::new(stretch), does: self.does.into(), span })
     }
 }
 
 /// Tasks that have been recorded, with the order between them worked out. Clones are the same template.
+///
+/// If all of them are kernels of one priority, a replay is one task for the dispatcher: its kernels are launched one
+/// behind the other, in lanes that have been worked out too, and only more urgent tasks go between. A step that asks
+/// for another turn keeps those that were recorded behind it waiting.
 #[derive(Clone)]
 pub struct Template<A> {
     stretch: Arc<Stretch>,
     does: Arc<[Does<A>]>,
+    span: Arc<Spanned>,
+}
+
+/// A template as a span, if it is one.
+struct Spanned {
+    /// The steps that each of its kernels comes after. Of no span there are none.
+    before: Vec<Vec<u32>>,
+    /// Its plan, and for how many lanes that is.
+    plan: OnceLock<(u8, Arc<Plan>)>,
+}
+
+impl Spanned {
+    /// Several kernels of one priority are a span, and so is an end that joins them.
+    fn of(stretch: &Stretch) -> Spanned {
+        let nodes: Vec<_> = stretch.nodes().collect();
+        let ends = nodes.last().is_some_and(|last| last.kind == Kind::Empty);
+        let kernels = nodes.len() - usize::from(ends);
+        let is_alike = |node: &graph::Planned| node.kind == Kind::Kernel && node.priority == nodes[0].priority;
+        let is_span = kernels > 1 && nodes[..kernels].iter().all(is_alike);
+        let before = |number| stretch.before(number).map(|step| step as u32).collect();
+        let before = (0..if is_span { kernels } else { 0 }).map(before).collect();
+        Spanned { before, plan: OnceLock::new() }
+    }
+
+    /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
+    fn plan(&self, lanes: u8) -> Option<Arc<Plan>> {
+        if self.before.is_empty() {
+            return None;
+        }
+        let new = || Arc::new(Plan::new(&self.before, lanes));
+        let (of, plan) = self.plan.get_or_init(|| (lanes, new()));
+        let plan = if *of == lanes { Arc::clone(plan) } else { new() };
+        (plan.events() <= EVENTS_MAX).then_some(plan)
+    }
 }
 
 impl<A: Send + Sync + 'static> Template<A> {
@@ -199,12 +243,16 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
 
     /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
     pub fn submit(self) -> Result<Handle, Error> {
-        let Replay { template: Template { stretch, does }, tasks, arguments, priority, device, announced, after } =
-            self;
-        let shared = tasks.shared();
-        if after.iter().any(|task| !task.is_of(shared)) {
+        let shared = self.tasks.shared();
+        if self.after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
         }
+        let plan = if shared.has_spans { self.template.span.plan(shared.of_a_group) } else { None };
+        if let Some(plan) = plan {
+            return self.submit_span(plan);
+        }
+        let Replay { template: Template { stretch, does, .. }, tasks, arguments, priority, device, announced, after } =
+            self;
         let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
         let (mut held, mut ranked) = (shared.enter_here()?, Vec::new());
@@ -225,5 +273,15 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let (node, outcome) = held.replay(&replaying, &steps)?;
         shared.pump(held);
         Ok(Handle::new(node, outcome))
+    }
+
+    /// As one task.
+    fn submit_span(self, plan: Arc<Plan>) -> Result<Handle, Error> {
+        let Replay { template: Template { stretch, does, .. }, tasks, arguments, priority, device, after, .. } = self;
+        let own = stretch.nodes().next().map_or(Priority::LOWEST, |first| first.priority);
+        let steps = Run { does: Arc::clone(does), arguments };
+        let span = Span { steps, course: Course::new(plan, Arc::clone(stretch)) };
+        let task = tasks.kernel(stretch.name(stretch.len() - 1), span).priority(own.max(priority)).on(device);
+        after.into_iter().fold(task, |task, before| task.after(before)).submit()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use copies::PriorityStream;
 use copies::copy::{CopyHandle, Request};
 use graph::{NodeId, Priority};
-use hal::{Driver, Stream};
+use hal::{Driver, Event, Stream};
 
 use crate::work::fault::Error;
 use crate::work::kernel::{Arguments, Kernel, Shape};
@@ -32,6 +32,23 @@ pub trait Submitted {
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
     fn sync_point(&self, node: NodeId) -> Result<(), Error>;
+    /// A replay of a span begins, or goes on. Whether there is something that its task comes after and that may not
+    /// have ended, and a number that [`Inside::goes_on`] takes.
+    fn begin_span(&self, node: NodeId) -> (bool, u64);
+    /// So many events for a replay of a span on this device. They are free for others when they are dropped.
+    fn take_events(&self, device: u8, count: u32) -> hal::Result<Arc<[Event]>>;
+    /// Whether nothing has come since that goes before the rest of a replay of this priority.
+    fn goes_on(&self, priority: Priority, visits: &mut u64) -> bool;
+    /// These lanes, a bit each, have work of a task that is in another lane of the graph.
+    fn advance(&self, lanes: u64);
+    /// The same, at the end of a call of a span's function, which has made these calls.
+    fn end_span(&self, lanes: u64, calls: Calls);
+    /// The stream of a lane.
+    fn stream(&self, lane: u8) -> &PriorityStream;
+    /// Ends a capture that a function has left open. Returns the error of that function, if it has.
+    fn end_capture(&self, call: &Call) -> Option<&'static str>;
+    /// A call that keeps the order of the lanes has failed, for this task.
+    fn lose(&self, node: NodeId, error: hal::Error);
     /// A launch of this task, in this lane, has failed, and may be repeated. Whether the device is there for it.
     fn may_run_again(&self, node: NodeId, lane: u8, error: &(dyn std::error::Error + Send + Sync)) -> bool;
 }
@@ -43,6 +60,34 @@ pub(crate) struct Site<'l> {
     /// The lanes whose streams functions have asked for, a bit each.
     pub lent: &'l AtomicU64,
     pub device: u8,
+    /// The lanes of a group.
+    pub of_a_group: u8,
+}
+
+impl Site<'_> {
+    /// Whether a function has asked for the stream of this lane.
+    #[inline]
+    pub fn is_lent(&self, call: &Call) -> bool {
+        let lent = self.lent.load(Ordering::Relaxed);
+        lent != 0 && lent & call.bit() != 0
+    }
+}
+
+/// The calls that a span has made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Calls {
+    pub launches: u64,
+    pub waits: u64,
+    pub records: u64,
+}
+
+/// The lanes beside that of a task in which it has work too.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// Those that have work that the graph does not know of, a bit each.
+    pub used: Cell<u64>,
+    /// All later work waits for that ([`Lane::sync_point`]).
+    pub is_synced: Cell<bool>,
 }
 
 /// The lane of a task that is being launched. The context of the device is current.
@@ -52,6 +97,8 @@ pub struct Lane<'l> {
     pub(crate) call: &'l Call,
     /// The copies so far that can be raised.
     pub(crate) copies: &'l mut Vec<CopyHandle>,
+    /// It is one of several lanes of the task.
+    pub(crate) beside: Option<&'l Beside>,
 }
 
 /// A call of a task's function.
@@ -95,6 +142,15 @@ impl Lane<'_> {
         if self.call.can_begin.get() == Some(true) {
             self.call.can_begin.set(None);
         }
+    }
+
+    /// The number of a lane of the same group, so many behind this one.
+    #[inline]
+    pub(crate) fn number_beside(&self, by: u8) -> u8 {
+        let (own, count) = (self.call.lane, self.site.of_a_group);
+        let left = count - own % count;
+        // There are no more of them than that: `by` is less than `count`.
+        if by < left { own + by } else { own + by - count }
     }
 
     /// The driver.
@@ -180,6 +236,10 @@ impl Lane<'_> {
 
     /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
     pub fn sync_point(&mut self) -> Result<(), Error> {
+        if let Some(beside) = self.beside {
+            self.site.inside.advance(beside.used.take());
+            beside.is_synced.set(true);
+        }
         self.site.inside.sync_point(self.call.node)
     }
 }

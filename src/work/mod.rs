@@ -1,5 +1,6 @@
 //! The work of a task: its function, the lane of its launch, kernels, its outcome and its failure.
 
+pub(crate) mod caught;
 pub(crate) mod fault;
 pub(crate) mod function;
 pub(crate) mod kernel;
@@ -9,3 +10,4 @@ pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod set;
 pub(crate) mod sets;
+pub(crate) mod span;

@@ -19,6 +19,7 @@ mod random;
 mod ranks;
 mod retries;
 mod sets;
+mod spans;
 mod templates;
 pub mod threads;
 mod volleys;
@@ -59,6 +60,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted groups first_failure;
+    spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;
     templates: arguments priorities failures refused turns;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;
 };

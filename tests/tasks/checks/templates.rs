@@ -152,7 +152,7 @@ pub fn refused(rig: &Rig) -> Outcome {
     let bed = bed::open_with(rig, DispatchOptions { tasks_max: 4, ..DispatchOptions::default() })?;
     let mut recording = Recording::<Arc<()>>::new();
     let first = recording.kernel("first", &[], |_, _| Ok(More::Done));
-    recording.kernel("second", &[first], |_, _| Ok(More::Done));
+    recording.light("second", &[first], |_| Ok(()));
     let template = recording.finish()?;
     let (held, arguments) = (bed.tasks.join("held").held().submit()?, Arc::new(()));
     let replay = || template.replay(&bed.tasks, Arc::clone(&arguments)).after(&held);

@@ -1,11 +1,12 @@
 //! A few dozen tasks of every kind, for trials in which something fails.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
+use hal::locks::lock;
 use overtake::Priority;
-use overtake::task::{Error, Handle, Kernel, Lane, More, Tasks, WorkResult};
+use overtake::task::{Error, Handle, Kernel, Lane, More, Recording, Step, Tasks, WorkResult};
 
 use crate::bed::Kernels;
 use crate::doors;
@@ -110,7 +111,8 @@ impl<'r> Scenario<'r> {
             self.line(tasks, index)?;
         }
         self.completes(tasks)?;
-        self.syncs(tasks)
+        self.syncs(tasks)?;
+        self.span(tasks)
     }
 
     /// Upload, two kernels beside each other, one after both, download, two functions.
@@ -199,6 +201,26 @@ impl<'r> Scenario<'r> {
             self.handles.push(task.submit()?);
         }
         drop(group);
+        Ok(())
+    }
+
+    /// A template of kernels, which go in several lanes beside each other, and behind each other.
+    fn span(&mut self, tasks: &Tasks) -> Result<(), Error> {
+        let mut recording = Recording::<Vec<Mutex<Alive>>>::new();
+        let mut steps: Vec<Step> = Vec::new();
+        for (number, before) in [&[][..], &[], &[0, 1], &[1], &[2]].into_iter().enumerate() {
+            let (spin, store) = (self.kernels.spin.clone(), self.kernels.store.clone());
+            let before: Vec<Step> = before.iter().map(|step: &usize| steps[*step]).collect();
+            steps.push(recording.kernel("step", &before, move |lane, alive: &Vec<Mutex<Alive>>| {
+                doors::spin(lane, &spin, SPAN)?;
+                lock(&alive[number]).end(lane, &store)
+            }));
+        }
+        let (template, last) = (recording.finish()?, self.handles.last().cloned());
+        for after in [None, last] {
+            let replay = template.replay(tasks, steps.iter().map(|_| Mutex::new(self.alive())).collect());
+            self.handles.push(after.iter().fold(replay, |replay, after| replay.after(after)).submit()?);
+        }
         Ok(())
     }
 

@@ -1,0 +1,222 @@
+//! Spans: the kernels of a template as one task of the graph. Which lanes they go in, and which events these wait for,
+//! is worked out once ([`plan`]). A replay only makes the calls: from the lane of the task to those beside it, and back
+//! to that lane at the end. So the graph has one node, which ends when all kernels have.
+
+pub(crate) mod plan;
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+
+use graph::Template;
+use hal::Event;
+
+use crate::work::caught::caught;
+use crate::work::function::{Launches, More, Steps, WorkResult};
+use crate::work::lane::{Beside, Call, Calls, Lane};
+use crate::work::span::plan::{FORK, NONE, Plan};
+
+/// One replay of a span.
+pub(crate) struct Span<S> {
+    pub steps: S,
+    pub course: Course,
+}
+
+impl<S: Steps + 'static> Launches for Span<S> {
+    fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
+        let Span { steps, course } = self;
+        course.launch(lane, steps)
+    }
+}
+
+/// How far a replay has come.
+pub(crate) struct Course {
+    plan: Arc<Plan>,
+    template: Arc<Template>,
+    events: Option<Arc<[Event]>>,
+    next: usize,
+    /// How often the next step has asked for another turn.
+    turn: u32,
+    is_resumed: bool,
+    lanes: Beside,
+    failures: Option<Box<Failures>>,
+}
+
+/// The steps that have failed, or come after one that has.
+struct Failures {
+    has_failed: Vec<bool>,
+    first: StepFailed,
+}
+
+/// The failure of a step, for the task that it is a part of.
+#[derive(Debug)]
+pub(crate) struct StepFailed {
+    /// Its name, or nothing.
+    pub name: String,
+    pub error: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl fmt::Display for StepFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of a template: {}", self.name, self.error)
+    }
+}
+
+impl std::error::Error for StepFailed {}
+
+/// A pass over the steps: one call of the task's function.
+struct Pass<'p, 'l> {
+    lane: &'p mut Lane<'l>,
+    events: &'p [Event],
+    /// All that the task comes after is in its own lane: others wait for that first.
+    forks: bool,
+    /// The lanes that have work of this pass, a bit each from that of the task on.
+    begun: u64,
+    visits: u64,
+    calls: Calls,
+}
+
+impl Course {
+    pub fn new(plan: Arc<Plan>, template: Arc<Template>) -> Course {
+        let lanes = Beside::default();
+        Course { plan, template, events: None, next: 0, turn: 0, is_resumed: false, lanes, failures: None }
+    }
+
+    fn launch(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
+        let (site, node) = (lane.site, lane.call.node);
+        let events = match self.events.take() {
+            Some(events) => events,
+            None => site.inside.take_events(site.device, self.plan.events())?,
+        };
+        let (comes_after, visits) = site.inside.begin_span(node);
+        let forks = comes_after || self.is_resumed;
+        let mut pass = Pass { lane, events: &events, forks, begun: 1, visits, calls: Calls::default() };
+        let ended = self.pass(&mut pass, steps);
+        if let Err(error) = &ended {
+            // Nothing orders the rest any more. The nodes end when all lanes are at rest.
+            site.inside.lose(node, error.clone());
+        }
+        site.inside.end_span(self.lanes.used.take(), pass.calls);
+        match ended? {
+            More::Again => {
+                (self.is_resumed, self.events) = (true, Some(events));
+                Ok(More::Again)
+            }
+            More::Done => match self.failures.take() {
+                Some(failures) => Err(Box::new(failures.first)),
+                None => Ok(More::Done),
+            },
+        }
+    }
+
+    /// Makes the launches from the next one on. An error is that of a call that keeps the order.
+    fn pass(&mut self, pass: &mut Pass<'_, '_>, steps: &dyn Steps) -> hal::Result<More> {
+        let plan = Arc::clone(&self.plan);
+        if pass.forks {
+            pass.record(0, FORK)?;
+        }
+        while let Some((placed, waits)) = plan.step(self.next) {
+            let bit = 1 << placed.lane;
+            if pass.begun & bit == 0 {
+                pass.begun |= bit;
+                // A lane that waits for a step waits for all that this has waited for.
+                if pass.forks && (self.is_resumed || waits.is_empty()) {
+                    pass.wait(placed.lane, FORK)?;
+                }
+            }
+            waits.iter().try_for_each(|event| pass.wait(placed.lane, *event))?;
+            let number = pass.lane.number_beside(placed.lane);
+            if placed.lane != 0 {
+                self.lanes.used.set(self.lanes.used.get() | 1 << number);
+            }
+            if self.step(pass, number, steps) == More::Again {
+                return Ok(More::Again);
+            }
+            if placed.event != NONE {
+                pass.record(placed.lane, placed.event)?;
+            }
+            self.next += 1;
+            if self.lanes.is_synced.replace(false) || !pass.goes_on() {
+                return Ok(More::Again);
+            }
+        }
+        for end in plan.ends() {
+            if end.is_recorded_last {
+                pass.record(end.lane, end.event)?;
+            }
+            pass.wait(0, end.event)?;
+        }
+        Ok(More::Done)
+    }
+
+    /// Calls the function of the next step, unless one before it has failed.
+    fn step(&mut self, pass: &mut Pass<'_, '_>, number: u8, steps: &dyn Steps) -> More {
+        if self.failures.is_some() && self.comes_after_failure() {
+            return More::Done;
+        }
+        let Lane { site, call: own, copies, .. } = &mut *pass.lane;
+        let (turn, can_begin) = (Cell::new(self.turn), Cell::new(None));
+        let call = Call { node: own.node, turn, lane: number, priority: own.priority, can_begin };
+        let stream = site.inside.stream(number);
+        let mut entered = Lane { site, stream, call: &call, copies, beside: Some(&self.lanes) };
+        pass.calls.launches += 1;
+        let outcome = caught(|| steps.launch(self.next as u32, &mut entered));
+        let left_open = if site.is_lent(&call) { site.inside.end_capture(&call) } else { None };
+        let outcome = left_open.map_or(outcome, |error| Err(error.into()));
+        match outcome {
+            Ok(More::Done) => self.turn = 0,
+            Ok(More::Again) => {
+                self.turn += 1;
+                return More::Again;
+            }
+            Err(error) => self.fail(error),
+        }
+        More::Done
+    }
+
+    /// The next step comes after one that has failed, or has not been run for that.
+    #[cold]
+    fn comes_after_failure(&mut self) -> bool {
+        let Some(failures) = &mut self.failures else { return false };
+        let comes_after = self.template.before(self.next).any(|step| failures.has_failed[step]);
+        failures.has_failed[self.next] |= comes_after;
+        comes_after
+    }
+
+    /// The next step has failed.
+    #[cold]
+    fn fail(&mut self, error: Box<dyn std::error::Error + Send + Sync>) {
+        self.turn = 0;
+        let (next, name) = (self.next, self.template.name(self.next).to_owned());
+        match &mut self.failures {
+            Some(failures) => {
+                failures.has_failed[next] = true;
+                log::warn!("task {name:?} failed: {error}");
+            }
+            None => {
+                let mut has_failed = vec![false; self.template.len()];
+                has_failed[next] = true;
+                self.failures = Some(Box::new(Failures { has_failed, first: StepFailed { name, error } }));
+            }
+        }
+    }
+}
+
+impl Pass<'_, '_> {
+    fn wait(&mut self, lane: u8, event: u32) -> hal::Result<()> {
+        self.calls.waits += 1;
+        let stream = self.lane.site.inside.stream(self.lane.number_beside(lane)).raw();
+        self.lane.site.driver.stream_wait_event(stream, self.events[event as usize])
+    }
+
+    fn record(&mut self, lane: u8, event: u32) -> hal::Result<()> {
+        self.calls.records += 1;
+        let stream = self.lane.site.inside.stream(self.lane.number_beside(lane)).raw();
+        self.lane.site.driver.event_record(self.events[event as usize], stream)
+    }
+
+    /// Whether nothing has come that goes before the rest.
+    fn goes_on(&mut self) -> bool {
+        self.lane.site.inside.goes_on(self.lane.call.priority, &mut self.visits)
+    }
+}
