@@ -14,6 +14,7 @@ pub mod heaps;
 mod machine;
 pub mod panics;
 pub mod peers;
+pub mod programs;
 pub mod queues;
 pub mod rescue;
 pub mod service;

@@ -29,7 +29,7 @@ const LONGEST_MAX: Nanos = Nanos::from_us(200);
 const BULK_GBPS_MIN: f64 = 20.0;
 
 /// The options of the drop-in that concern these copies, and threads as on a machine of 16 cores.
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options {
         channels: false,
         guard_bytes_min: Some(256 << 10),

@@ -1,0 +1,187 @@
+//! Programs that give no stream a priority, beside bulk: the shapes of `tests/gpu/shapes.py` and `frames.c`, in virtual
+//! time. Their copies have the ranks that the rule of demand gives them. Those of pageable memory are in `unpinned.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hal::{HostThread, Nanos};
+use overtake::{Overtake, PriorityStream};
+
+use super::unpinned::options;
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::model::on;
+use crate::place::{Buffer, Side};
+use crate::rig::Rig;
+
+/// Steps before those that are measured: bulk that was alone gives way from then on.
+const WARM: usize = 4;
+/// Steps that are measured, and the pause before each.
+const STEPS: usize = 24;
+const PAUSE: Nanos = Nanos::from_us(400);
+
+/// A step beside bulk takes at most so many times its median on an idle device: in the median, and at most.
+const MEDIAN_FACTOR_MAX: f64 = 1.5;
+const LONGEST_FACTOR_MAX: f64 = 2.0;
+
+const TO_DEVICE: bool = true;
+const TO_HOST: bool = false;
+
+/// Copies of pinned memory: so many streams, each with one copy in each of these directions, and kernels behind the
+/// first ones for so long.
+struct Step {
+    streams: usize,
+    bytes: u64,
+    ways: &'static [bool],
+    kernels: Nanos,
+}
+
+/// Copies without end: a thread for each direction, with so many copies in its stream at once.
+struct Load {
+    bytes: u64,
+    is_pinned: bool,
+    ways: &'static [bool],
+    queued: usize,
+    /// The least rate of all its threads together, in GB/s.
+    gbps_min: f64,
+}
+
+/// A pinned block and one of the device, with a stream.
+struct Lane {
+    stream: PriorityStream,
+    device: Buffer,
+    host: Arc<Pinned>,
+    bytes: u64,
+}
+
+impl Lane {
+    fn new(rig: &Rig, overtake: &Overtake, bytes: u64) -> Result<Lane, Failure> {
+        let stream = overtake.adopt_plain(rig.stream()?);
+        Ok(Lane { stream, device: rig.buffer(bytes)?, host: rig.pinned(bytes)?, bytes })
+    }
+
+    fn copy(&self, way: bool, rank: u8) -> Outcome {
+        let sides = [(Side::Device(self.device), 0), (Side::Host(&self.host), 0)];
+        let [target, source] = if way == TO_DEVICE { sides } else { [sides[1], sides[0]] };
+        doors::linear(&self.stream, target, source, self.bytes, Some(level(rank)))?;
+        Ok(())
+    }
+}
+
+impl Step {
+    /// The median and the longest time of a step.
+    fn times(&self, rig: &Rig, overtake: &Overtake) -> Result<(Nanos, Nanos), Failure> {
+        let lanes = (0..self.streams).map(|_| Lane::new(rig, overtake, self.bytes));
+        let (lanes, host) = (lanes.collect::<Result<Vec<_>, Failure>>()?, rig.driver().host());
+        let mut times = Vec::new();
+        for number in 0..WARM + STEPS {
+            // Bulk and steps do not keep pace.
+            host.sleep(PAUSE + Nanos(7_919 * number as u64 % 40_000));
+            let began = host.now();
+            for (place, way) in self.ways.iter().enumerate() {
+                lanes.iter().try_for_each(|lane| lane.copy(*way, 2))?;
+                lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+                host.sleep(if place == 0 { self.kernels } else { Nanos::ZERO });
+            }
+            times.push(host.now().since(began));
+        }
+        times.drain(..WARM);
+        times.sort_unstable();
+        Ok((times[STEPS / 2], times[STEPS - 1]))
+    }
+}
+
+/// The threads of a load, until they are stopped.
+struct Running<'a> {
+    rig: &'a Rig,
+    stop: Arc<AtomicBool>,
+    copied: Arc<AtomicU64>,
+    threads: Vec<HostThread<Outcome>>,
+}
+
+impl Running<'_> {
+    fn end(&mut self) -> Outcome {
+        self.stop.store(true, Ordering::SeqCst);
+        let host = self.rig.driver().host();
+        self.threads.drain(..).map(|thread| thread.join(host)).collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // The check has failed for another reason, so an error of the load adds nothing.
+        let _ = self.end();
+    }
+}
+
+impl Load {
+    fn start<'a>(&self, rig: &'a Rig, overtake: &Overtake) -> Result<Running<'a>, Failure> {
+        let (stop, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let threads = self.ways.iter().map(|way| {
+            let (lane, way) = (Lane::new(rig, overtake, self.bytes)?, *way);
+            let (stop, copied, is_pinned, queued) =
+                (Arc::clone(&stop), Arc::clone(&copied), self.is_pinned, self.queued);
+            Ok(rig.spawn("load", move |_| {
+                let mut memory = vec![1; if is_pinned { 0 } else { lane.bytes as usize }];
+                while !stop.load(Ordering::SeqCst) {
+                    for _ in 0..queued {
+                        match is_pinned {
+                            true => lane.copy(way, 1)?,
+                            false => {
+                                let direction = (way == TO_DEVICE, level(1));
+                                doors::pageable(&lane.stream, lane.device, &mut memory, direction).map(drop)?;
+                            }
+                        }
+                    }
+                    lane.stream.synchronize()?;
+                    copied.fetch_add(queued as u64 * lane.bytes, Ordering::SeqCst);
+                }
+                Ok(())
+            }))
+        });
+        let threads = threads.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Running { rig, stop, copied, threads })
+    }
+}
+
+fn beside(rig: &Rig, step: &Step, load: &Load) -> Outcome {
+    let (overtake, host) = (bed::open(rig, options())?, rig.driver().host());
+    let (idle, _) = step.times(rig, &overtake)?;
+    let mut running = load.start(rig, &overtake)?;
+    bed::eventually(rig, "the load is under way", || running.copied.load(Ordering::SeqCst) > 4 * load.bytes)?;
+    let (began, before) = (host.now(), running.copied.load(Ordering::SeqCst));
+    let (median, longest) = step.times(rig, &overtake)?;
+    let copied = running.copied.load(Ordering::SeqCst) - before;
+    let gbps = copied as f64 / host.now().since(began).0 as f64;
+    running.end()?;
+    let [median_factor, longest_factor] = [median, longest].map(|time| time.0 as f64 / idle.0 as f64);
+    let found = format!("{idle} idle, {median} and at most {longest} beside {gbps:.1} GB/s");
+    ensure!(median_factor <= MEDIAN_FACTOR_MAX && longest_factor <= LONGEST_FACTOR_MAX, "{found}");
+    ensure!(gbps >= load.gbps_min, "{found}");
+    Ok(())
+}
+
+fn on_model(step: &Step, load: &Load) -> Outcome {
+    on(|builder| builder, |_, rig| beside(rig, step, load))
+}
+
+/// Eight cameras, each with a stream of its own, beside large copies.
+pub fn cameras() -> Outcome {
+    let step = Step { streams: 8, bytes: 1 << 20, ways: &[TO_DEVICE], kernels: Nanos::ZERO };
+    on_model(&step, &Load { bytes: 32 << 20, is_pinned: true, ways: &[TO_DEVICE], queued: 2, gbps_min: 30.0 })
+}
+
+/// A request there and its answer back, beside tensors that are loaded from pageable memory.
+pub fn requests() -> Outcome {
+    let step = Step { streams: 1, bytes: 64 << 10, ways: &[TO_DEVICE, TO_HOST], kernels: Nanos::from_us(150) };
+    on_model(&step, &Load { bytes: 16 << 20, is_pinned: false, ways: &[TO_DEVICE], queued: 1, gbps_min: 15.0 })
+}
+
+/// Tokens of decoding, beside blocks of 2 MiB that are offloaded and brought back.
+pub fn decoding() -> Outcome {
+    let step = Step { streams: 4, bytes: 64 << 10, ways: &[TO_HOST], kernels: Nanos::from_us(150) };
+    on_model(&step, &Load { bytes: 2 << 20, is_pinned: true, ways: &[TO_DEVICE, TO_HOST], queued: 8, gbps_min: 30.0 })
+}
