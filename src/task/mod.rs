@@ -5,6 +5,7 @@
 mod bridge;
 mod builder;
 mod handle;
+mod repeat;
 mod tasks;
 mod template;
 
@@ -15,5 +16,6 @@ pub use crate::work::lane::{Lane, Submitted};
 pub use builder::TaskBuilder;
 pub use graph::{Order, Refused};
 pub use handle::Handle;
+pub use repeat::Repeat;
 pub use tasks::{Group, Tasks};
 pub use template::{Recording, Replay, Step, Template};

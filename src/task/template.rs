@@ -143,7 +143,6 @@ impl<A: Send + Sync + 'static> Recording<A> {
 /// If all of them are kernels of one priority, a replay is one task for the dispatcher: its kernels are launched one
 /// behind the other, in lanes that have been worked out too, and only more urgent tasks go between. A step that asks
 /// for another turn keeps those that were recorded behind it waiting.
-#[derive(Clone)]
 pub struct Template<A> {
     stretch: Arc<Stretch>,
     does: Arc<[Does<A>]>,
@@ -180,6 +179,13 @@ impl Spanned {
         let (of, plan) = self.plan.get_or_init(|| (lanes, new()));
         let plan = if *of == lanes { Arc::clone(plan) } else { new() };
         (plan.events() <= EVENTS_MAX).then_some(plan)
+    }
+}
+
+impl<A> Clone for Template<A> {
+    fn clone(&self) -> Self {
+        let (stretch, does, span) = (Arc::clone(&self.stretch), Arc::clone(&self.does), Arc::clone(&self.span));
+        Template { stretch, does, span }
     }
 }
 

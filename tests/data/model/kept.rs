@@ -1,9 +1,10 @@
 //! Arrays keep the things that they need, and no others: no object is left, and no thread waits for ever.
 
-use overtake::data::{discard, read};
+use hal::Nanos;
+use overtake::data::{ArrayOptions, discard, read};
 use overtake::task::Error;
 
-use super::on;
+use super::{on, on_two};
 use crate::bed::{self, Bed};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -94,6 +95,31 @@ pub fn a_task_of_another_set_is_left() -> Outcome {
         behind.wait()?;
         same("the sum", &sum.read()?[0], &2.0)?;
         drop((tasks, dispatcher));
+        Ok(())
+    })
+}
+
+/// The stream and the memory of a run on another device go when the task has ended.
+pub fn nothing_of_a_run_elsewhere() -> Outcome {
+    on_two(|gpu, rig| {
+        let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions::default())?;
+        let source = bed.arrays.array_of(&[1.0; COUNT])?;
+        let only_on_one = |device, _| if device == 0 { Err("not here".into()) } else { Ok(()) };
+        let run = || {
+            let copy = bed.arrays.array::<f32>(&[COUNT])?;
+            doors::copy_halves(&bed, "halves", &source, &copy, only_on_one).on(0).elsewhere().submit()?.wait()
+        };
+        let is_back = |streams: usize| {
+            (0..1000).any(|_| {
+                rig.driver().host().sleep(Nanos::from_us(10));
+                Held::by(gpu).streams == streams
+            })
+        };
+        let streams = Held::by(gpu).streams;
+        for _ in 0..3 {
+            run()?;
+            ensure!(is_back(streams), "{} streams, and {streams} before", Held::by(gpu).streams);
+        }
         Ok(())
     })
 }

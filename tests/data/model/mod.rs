@@ -20,6 +20,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::every_call_on_two", faults::every_call_on_two),
     ("faults::every_call_elsewhere", faults::every_call_elsewhere),
     ("kept::nothing", kept::nothing),
+    ("kept::nothing_of_a_run_elsewhere", kept::nothing_of_a_run_elsewhere),
     ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
     ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),

@@ -17,6 +17,7 @@ mod physx;
 mod pipelines;
 mod random;
 mod ranks;
+mod repeats;
 mod retries;
 mod sets;
 mod spans;
@@ -58,6 +59,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         futures given_up;
     random: bytes failures;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
+    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted groups first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;

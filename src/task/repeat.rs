@@ -1,0 +1,106 @@
+//! Loops: replays of a template, one behind the other, until a value on the host ends them.
+
+use graph::Priority;
+
+use crate::task::handle::Handle;
+use crate::task::tasks::Tasks;
+use crate::task::template::Template;
+use crate::work::fault::Error;
+use crate::work::function::WorkResult;
+
+/// A function of the host that gives the arguments of the next replay, or none.
+type Next<A> = Box<dyn FnMut() -> WorkResult<Option<A>> + Send>;
+
+impl<A: Send + Sync + 'static> Template<A> {
+    /// Replays it as often as `next` gives arguments: one replay behind the other, as tasks of this set. A worker
+    /// thread of the dispatcher calls `next`, first at once, and then whenever a replay has ended, with its results
+    /// on the host. So a value there may end the loop. The thread that submits waits for nothing.
+    pub fn repeat<'r>(
+        &'r self,
+        tasks: &'r Tasks,
+        next: impl FnMut() -> WorkResult<Option<A>> + Send + 'static,
+    ) -> Repeat<'r, A> {
+        Repeat { template: self, tasks, next: Box::new(next), priority: Priority::LOWEST, device: 0, after: Vec::new() }
+    }
+}
+
+/// A loop that is being described. [`Repeat::submit`] submits it; dropping it does nothing.
+#[must_use = "a loop does nothing until it is submitted"]
+pub struct Repeat<'r, A> {
+    template: &'r Template<A>,
+    tasks: &'r Tasks,
+    next: Next<A>,
+    priority: Priority,
+    device: u8,
+    after: Vec<&'r Handle>,
+}
+
+impl<'r, A: Send + Sync + 'static> Repeat<'r, A> {
+    /// All its tasks have at least this priority.
+    pub fn priority(mut self, priority: Priority) -> Repeat<'r, A> {
+        self.priority = priority;
+        self
+    }
+
+    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    pub fn on(mut self, device: u8) -> Repeat<'r, A> {
+        self.device = device;
+        self
+    }
+
+    /// It begins after this task.
+    pub fn after(mut self, task: &'r Handle) -> Repeat<'r, A> {
+        self.after.push(task);
+        self
+    }
+
+    /// Submits it. The handle is that of its end. It fails if a replay fails, or if `next` returns an error or panics:
+    /// then there is no further replay.
+    pub fn submit(self) -> Result<Handle, Error> {
+        let Repeat { template, tasks, next, priority, device, after } = self;
+        let end = tasks.join("the end of a loop").priority(priority).held().submit()?;
+        let round =
+            Round { template: template.clone(), tasks: tasks.clone(), next, priority, device, end: end.clone() };
+        match round.submit(&after) {
+            Ok(()) => end.release().map(|()| end),
+            Err(error) => {
+                // None comes after it, and it has no work.
+                end.release()?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The loop before a round.
+struct Round<A> {
+    template: Template<A>,
+    tasks: Tasks,
+    next: Next<A>,
+    priority: Priority,
+    device: u8,
+    end: Handle,
+}
+
+impl<A: Send + Sync + 'static> Round<A> {
+    /// Submits the function that begins the round, behind these tasks. The end comes after it, and so inherits its
+    /// failure, and gives it its priority.
+    fn submit(self, after: &[&Handle]) -> Result<(), Error> {
+        let (tasks, priority, end) = (self.tasks.clone(), self.priority, self.end.clone());
+        let begin = tasks.host("the next of a loop", move || self.begin()).priority(priority);
+        // Held: it must not end before the order is known.
+        let begin = after.iter().fold(begin, |begin, task| begin.after(task)).held().submit()?;
+        begin.before(&end)?;
+        begin.release()
+    }
+
+    /// Asks for arguments, and submits the replay and the next round. While this runs the end waits for it.
+    fn begin(mut self) -> WorkResult<()> {
+        if let Some(arguments) = (self.next)()? {
+            let replay = self.template.replay(&self.tasks, arguments).priority(self.priority).on(self.device);
+            let replay = replay.submit()?;
+            self.submit(&[&replay])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Loops: replays until a value on the host ends them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use overtake::task::{Error, Handle, More, Recording, Template};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::rig::Rig;
+
+const BYTES: u64 = 4096;
+
+/// The arguments of a replay.
+struct Frame {
+    by: u32,
+    device: Buffer,
+    seen: Arc<Pinned>,
+    /// The replay whose function of the host fails, counted from 1.
+    fails: Option<u32>,
+}
+
+/// Adds to a word on the device, and brings it to the host.
+fn adds(bed: &bed::Bed) -> Result<Template<Frame>, Error> {
+    let mut recording = Recording::<Frame>::new();
+    let add = bed.kernels.add.clone();
+    let add = recording.kernel("add", &[], move |lane, frame| {
+        doors::word(lane, &add, frame.device.at(0), frame.by)?;
+        Ok(More::Done)
+    });
+    let down = recording.download("down", &[add], |lane, frame| {
+        doors::download(lane, &frame.seen, frame.device, BYTES)?;
+        Ok(More::Done)
+    });
+    recording.host("look", &[down], |frame| if frame.fails == Some(frame.by) { Err("no look".into()) } else { Ok(()) });
+    recording.finish()
+}
+
+/// A loop that adds 1, 2, 3 and so on until the word on the host is as large as this, or a round fails. It counts the
+/// calls of the function that asks.
+fn run(rig: &Rig, until: u32, fails: Option<u32>) -> Result<(Result<(), Error>, u32, u32), Failure> {
+    let bed = bed::open(rig)?;
+    let (template, calls) = (adds(&bed)?, Arc::<AtomicU32>::default());
+    let (device, seen) = (rig.buffer_of(&[0; BYTES as usize])?, rig.pinned(BYTES)?);
+    let (counted, word) = (Arc::clone(&calls), Arc::clone(&seen));
+    let held = bed.tasks.join("before").held().submit()?;
+    let repeat = template.repeat(&bed.tasks, move || {
+        let by = counted.fetch_add(1, Ordering::AcqRel) + 1;
+        let is_over = word.word32(0).load(Ordering::Acquire) >= until;
+        Ok((!is_over).then(|| Frame { by, device, seen: Arc::clone(&word), fails }))
+    });
+    let end = repeat.priority(bed::urgent()).after(&held).submit()?;
+    let behind = bed.tasks.light("behind", || Ok(())).after(&end).submit()?;
+    same("calls before it may begin", &calls.load(Ordering::Acquire), &0)?;
+    held.release()?;
+    let told = end.wait();
+    same("behind it", &behind.wait().is_ok(), &told.is_ok())?;
+    bed.tasks.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    Ok((told, calls.load(Ordering::Acquire), seen.word32(0).load(Ordering::Acquire)))
+}
+
+/// It ends by the word that the device has brought to the host: 1 + 2 + 3 + 4 is enough.
+pub fn by_a_value(rig: &Rig) -> Outcome {
+    let (told, calls, word) = run(rig, 10, None)?;
+    told?;
+    same("calls and the word", &(calls, word), &(5, 10))
+}
+
+/// It may end before the first replay.
+pub fn of_no_round(rig: &Rig) -> Outcome {
+    let (told, calls, word) = run(rig, 0, None)?;
+    told?;
+    same("calls and the word", &(calls, word), &(1, 0))
+}
+
+/// A replay that fails ends it, and the function is not asked again.
+pub fn of_a_replay_that_fails(rig: &Rig) -> Outcome {
+    let (told, calls, _) = run(rig, 100, Some(3))?;
+    let error = told.expect_err("the third replay fails");
+    ensure!(error.to_string().contains("task \"look\" failed: no look"), "{error}");
+    same("calls", &calls, &3)
+}
+
+/// So does the function, by an error or a panic; the replays before it have run.
+pub fn that_asks_in_vain(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let mut recording = Recording::<Arc<AtomicU32>>::new();
+    recording.light("count", &[], |count| {
+        count.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    });
+    let template = recording.finish()?;
+    for (panics, text) in [(false, "no more"), (true, "it panicked: it is too much")] {
+        let count = Arc::<AtomicU32>::default();
+        let own = Arc::clone(&count);
+        let next = move || match own.load(Ordering::Acquire) {
+            3 if panics => std::panic::resume_unwind(Box::new("it is too much")),
+            3 => Err("no more".into()),
+            _ => Ok(Some(Arc::clone(&own))),
+        };
+        let end: Handle = template.repeat(&bed.tasks, next).submit()?;
+        let error = end.wait().expect_err("the function fails");
+        ensure!(error.to_string().contains("the next of a loop") && error.to_string().contains(text), "{error}");
+        same("rounds", &count.load(Ordering::Acquire), &3)?;
+    }
+    bed.tasks.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
