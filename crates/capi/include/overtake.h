@@ -28,6 +28,7 @@ struct overtake_access;
 struct overtake_kernel;
 struct overtake_pipeline;
 struct overtake_pipeline_end;
+struct overtake_template;
 
 /**
  * The version of this header: major.
@@ -652,6 +653,107 @@ struct overtake_task_spec {
 };
 
 /**
+ * Submits the work of a step to its lane, as overtake_launch_callback. It gets the arguments of the replay and the
+ * data of the step; several replays may call it at the same time.
+ */
+typedef int (*overtake_launch_step_callback)(struct overtake_lane *lane, void *arguments, void *data);
+
+/**
+ * A function of the host, as overtake_run_callback, with the arguments of the replay and the data of the step.
+ */
+typedef int (*overtake_run_step_callback)(void *arguments, void *data);
+
+/**
+ * A task of a template. Set struct_size, kind and one of launch and run; 0 in another field is its default.
+ */
+struct overtake_step_spec {
+    /**
+     * sizeof(struct overtake_step_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * One of OVERTAKE_TASK_..., but OVERTAKE_TASK_JOIN.
+     */
+    int kind;
+    /**
+     * The name of the task in errors, or null.
+     */
+    const char *name;
+    /**
+     * Its least priority in each replay; 0 is the lowest. The steps before it inherit it.
+     */
+    int priority;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The function of an upload, a kernel or a download.
+     */
+    overtake_launch_step_callback launch;
+    /**
+     * The function of a host or a light task.
+     */
+    overtake_run_step_callback run;
+    /**
+     * The data of the function, for all replays.
+     */
+    void *data;
+    /**
+     * Frees the data, or null. It is called once, on any thread, also if the call fails: when the template has been
+     * freed, and the last replay has ended.
+     */
+    overtake_free_callback free_data;
+    /**
+     * Steps of the template that it comes after, or null: after_count numbers.
+     */
+    const size_t *after;
+    /**
+     * Their number.
+     */
+    size_t after_count;
+};
+
+/**
+ * A replay that is being described. Set struct_size; 0 in another field is its default.
+ */
+struct overtake_replay_spec {
+    /**
+     * sizeof(struct overtake_replay_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * The least priority of all its tasks; 0 is the lowest.
+     */
+    int priority;
+    /**
+     * The device that does its work, by its number among those of the dispatcher.
+     */
+    uint32_t device;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The arguments of its functions, which they may use at the same time on several threads.
+     */
+    void *arguments;
+    /**
+     * Frees the arguments, or null. It is called once, on any thread, also if the call fails: when all its tasks have
+     * ended, and at the latest when the dispatcher is closed.
+     */
+    overtake_free_callback free_arguments;
+    /**
+     * Tasks that it comes after, or null: after_count handles. That of a replay stands for all its tasks.
+     */
+    struct overtake_task *const *after;
+    /**
+     * Their number.
+     */
+    size_t after_count;
+};
+
+/**
  * The parameters of a set of arrays. Set struct_size before the call; 0 in another field is its default.
  */
 struct overtake_arrays_options {
@@ -675,7 +777,60 @@ struct overtake_arrays_options {
      * The text that overtake bench bandwidth --pairs --csv prints, or null.
      */
     const char *bandwidths;
+    /**
+     * 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
+     * in any case.
+     */
+    uint32_t measures;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
 };
+
+/**
+ * The measured times on one device of the computations by one kernel whose uses have so many bytes. More fields may be
+ * added at its end: struct_size is the number of bytes that the library knows.
+ */
+struct overtake_computation_times {
+    /**
+     * Its size.
+     */
+    uint32_t struct_size;
+    /**
+     * The device, by its number among those of the dispatcher.
+     */
+    uint32_t device;
+    /**
+     * The name of the kernel, or of the computation if it is none by a kernel. Valid during the call.
+     */
+    const char *name;
+    /**
+     * The bytes of all uses.
+     */
+    uint64_t bytes;
+    /**
+     * How many have been measured.
+     */
+    uint64_t count;
+    /**
+     * The mean time on the device, transfers left out.
+     */
+    double mean_us;
+    /**
+     * The shortest.
+     */
+    double least_us;
+    /**
+     * The last one.
+     */
+    double last_us;
+};
+
+/**
+ * Gets the times of one kernel, one size and one device, and the data of the call.
+ */
+typedef void (*overtake_times_callback)(const struct overtake_computation_times *times, void *data);
 
 /**
  * The counts of a set of arrays. Set struct_size before the call.
@@ -1743,6 +1898,53 @@ int overtake_lane_sync_point(struct overtake_lane *lane);
 int overtake_lane_completes(struct overtake_lane *lane, struct overtake_task *task);
 
 /**
+ * Makes a template without tasks. It belongs to no dispatcher, and may be replayed in several.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `template` points at a handle.
+ */
+int overtake_template_new(struct overtake_template **template_);
+
+/**
+ * Adds a task to a template that has not been replayed. `step` is null, or receives its number, by which later steps
+ * refer to it; the numbers count from 0.
+ *
+ * Threads: any, one at a time for a template.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says, with a NUL-terminated string and as many numbers
+ * as it says. Its functions take data and arguments on any thread. `step` is null or points at a number.
+ */
+int overtake_template_add(struct overtake_template *template_,
+                          const struct overtake_step_spec *spec,
+                          size_t *step);
+
+/**
+ * Submits all tasks of a template, with these arguments and this priority. The first replay ends the recording. `task`
+ * is null, or receives a handle that stands for all tasks of the replay, which overtake_task_free frees.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says, with as many handles as it says. The functions
+ * of the template take the arguments on any thread; memory that they give to the device is valid until the replay has
+ * ended. `task` is null or points at a handle.
+ */
+int overtake_template_replay(struct overtake_template *template_,
+                             struct overtake_tasks *tasks,
+                             const struct overtake_replay_spec *spec,
+                             struct overtake_task **task);
+
+/**
+ * Frees the handle of a template. Its replays go on.
+ *
+ * Threads: any.
+ */
+int overtake_template_free(struct overtake_template *template_);
+
+/**
  * Opens a set of arrays. `options` is null, or the parameters.
  *
  * Threads: any.
@@ -1770,6 +1972,19 @@ int overtake_arrays_close(struct overtake_arrays *arrays);
  * Threads: any, but not in the function of a task, nor with an open access that computations wait for.
  */
 int overtake_arrays_wait(struct overtake_arrays *arrays);
+
+/**
+ * Calls `tell` for each kernel, size and device whose computations have been measured, by name, with `data`. Times of
+ * computations that have not ended on the device are left out. A set that does not measure has none.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `tell` takes `data`.
+ */
+int overtake_arrays_read_times(struct overtake_arrays *arrays,
+                               overtake_times_callback tell,
+                               void *data);
 
 /**
  * The counts so far. The structure is written only if the call succeeds; struct_size is then the number of bytes that
@@ -2068,6 +2283,20 @@ int overtake_pipeline_complete(struct overtake_pipeline_end *consumer);
  * Threads: any, one at a time for an end.
  */
 int overtake_pipeline_release(struct overtake_pipeline_end *consumer);
+
+/**
+ * Submits the replay of a template as a part of the frame in hand (overtake_template_replay), at its priority: `spec`
+ * has a priority of 0. For the rest it is as overtake_pipeline_copy.
+ *
+ * Threads: any, one at a time for an end.
+ *
+ * Demands:
+ * As for overtake_template_replay.
+ */
+int overtake_pipeline_replay(struct overtake_pipeline_end *end,
+                             struct overtake_template *template_,
+                             const struct overtake_replay_spec *spec,
+                             struct overtake_task **task);
 
 /**
  * Copies as a part of the frame in hand, at its priority: from and to its memory, or any other. `kind` is one of

@@ -188,6 +188,10 @@ def __getattr__(name):
         import overtake_pipelines
 
         return getattr(overtake_pipelines, name)
+    if name in ("Step", "Template"):
+        import overtake_templates
+
+        return getattr(overtake_templates, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -49,8 +49,15 @@ _COUNTS += ("between_devices", "between_device_bytes", "shared", "evictions")
 _Options = _structure(
     "_Options",
     *[("selection", ctypes.c_int), ("device_bytes_max", ctypes.c_uint64), ("host_bytes_max", ctypes.c_uint64)],
-    ("bandwidths", ctypes.c_char_p),
+    *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("reserved", _number)],
 )
+_TIMES = ("mean_us", "least_us", "last_us")
+_Times = _structure(
+    "_Times",
+    *[("device", _number), ("name", ctypes.c_char_p), ("bytes", ctypes.c_uint64), ("count", ctypes.c_uint64)],
+    *((name, ctypes.c_double) for name in _TIMES),
+)
+_TELL = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Times), _pointer)
 _Statistics = _structure("_Statistics", ("reserved", _number), *((name, ctypes.c_uint64) for name in _COUNTS))
 _AdoptSpec = _structure(
     "_AdoptSpec",
@@ -78,6 +85,7 @@ def _prototypes():
         "arrays_open": [_pointer, ctypes.POINTER(_Options), place],
         "arrays_close": [_pointer],
         "arrays_wait": [_pointer],
+        "arrays_read_times": [_pointer, _TELL, _pointer],
         "arrays_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
         "array_new": [_pointer, _size, _size, place],
         "array_adopt": [_pointer, ctypes.POINTER(_AdoptSpec), place],
@@ -217,14 +225,16 @@ class Array:
 
 class Arrays:
     """A set of arrays, with the computations that use them. Close it, or use it in a `with` block: that waits for the
-    computations, and memory that was adopted has its results then."""
+    computations, and memory that was adopted has its results then. With `measures` the times of computations are
+    measured, for `Arrays.times`."""
 
     def __init__(
-        self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None
+        self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None,
+        measures=False,
     ):
         base._bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
-        options.bandwidths = bandwidths and bandwidths.encode()
+        options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
         self._dispatcher = dispatcher
         self._handle = base._made("arrays_open", dispatcher._handle, options)
 
@@ -320,6 +330,18 @@ class Arrays:
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
         base._call("arrays_read_statistics", self._handle, counts)
         return {name: getattr(counts, name) for name in _COUNTS}
+
+    def times(self):
+        """The measured times of computations, as dicts: `name` of the kernel, `bytes` of its uses, `device`, `count`,
+        `mean_us`, `least_us`, `last_us`. Those that have not ended on the device are left out."""
+        rows, fields = [], ("bytes", "device", "count", *_TIMES)
+
+        def tell(times, _):
+            found = times.contents
+            rows.append({"name": found.name.decode(), **{name: getattr(found, name) for name in fields}})
+
+        base._call("arrays_read_times", self._handle, _TELL(tell), None)
+        return rows
 
     def close(self):
         """Waits for the computations, and ends the set."""

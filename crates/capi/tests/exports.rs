@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 91] = [
+const EXPORTS: [&str; 97] = [
     "overtake_access_close",
     "overtake_adopt_stream",
     "overtake_array_adopt",
@@ -20,6 +20,7 @@ const EXPORTS: [&str; 91] = [
     "overtake_arrays_close",
     "overtake_arrays_open",
     "overtake_arrays_read_statistics",
+    "overtake_arrays_read_times",
     "overtake_arrays_wait",
     "overtake_close",
     "overtake_compute",
@@ -68,6 +69,7 @@ const EXPORTS: [&str; 91] = [
     "overtake_pipeline_open",
     "overtake_pipeline_read_statistics",
     "overtake_pipeline_release",
+    "overtake_pipeline_replay",
     "overtake_pipeline_submit",
     "overtake_pipeline_take_record",
     "overtake_pipeline_wait",
@@ -97,6 +99,10 @@ const EXPORTS: [&str; 91] = [
     "overtake_tasks_start",
     "overtake_tasks_stop",
     "overtake_tasks_wait",
+    "overtake_template_add",
+    "overtake_template_free",
+    "overtake_template_new",
+    "overtake_template_replay",
     "overtake_version",
     "overtake_version_text",
 ];

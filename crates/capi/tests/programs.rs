@@ -311,7 +311,7 @@ const HEADERS: [(&str, &str); 4] =
     [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
 
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "copies.c",
     "queue.c",
     "refusals.c",
@@ -322,6 +322,7 @@ const ALL: [&str; 10] = [
     "arrays.c",
     "arrays.cpp",
     "pipelines.c",
+    "templates.c",
 ];
 
 /// Tests without a parameter.

@@ -66,6 +66,13 @@ fn pipelines() -> Result<(), Failed> {
     }
 }
 
+fn templates() -> Result<(), Failed> {
+    let folder = common::folder("python_templates");
+    cases_of("test_templates.py", "Templates", |python| {
+        on_the_software_gpu(python.env("KERNELS_PTX", kernels()), &folder);
+    })
+}
+
 fn kernels() -> PathBuf {
     common::here().join("../workloads/src/workloads.ptx")
 }
@@ -149,6 +156,7 @@ fn main() {
         trial("tasks", tasks),
         trial("arrays", arrays),
         trial("pipelines", pipelines),
+        trial("templates", templates),
         trial("programs_with_arrays", programs_with_arrays),
         trial("program_with_tasks", program_with_tasks),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),

@@ -1,7 +1,7 @@
 //! Sets of arrays: opening, closing, counts.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
@@ -53,7 +53,39 @@ pub struct ArraysOptions {
     pub host_bytes_max: u64,
     /// The text that overtake bench bandwidth --pairs --csv prints, or null.
     pub bandwidths: *const c_char,
+    /// 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
+    /// in any case.
+    pub measures: u32,
+    /// 0.
+    pub reserved: u32,
 }
+
+/// The measured times on one device of the computations by one kernel whose uses have so many bytes. More fields may be
+/// added at its end: struct_size is the number of bytes that the library knows.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// Its size.
+    pub struct_size: u32,
+    /// The device, by its number among those of the dispatcher.
+    pub device: u32,
+    /// The name of the kernel, or of the computation if it is none by a kernel. Valid during the call.
+    pub name: *const c_char,
+    /// The bytes of all uses.
+    pub bytes: u64,
+    /// How many have been measured.
+    pub count: u64,
+    /// The mean time on the device, transfers left out.
+    pub mean_us: f64,
+    /// The shortest.
+    pub least_us: f64,
+    /// The last one.
+    pub last_us: f64,
+}
+
+/// Gets the times of one kernel, one size and one device, and the data of the call.
+#[allow(non_camel_case_types)] // C's name
+pub type overtake_times_callback = Option<unsafe extern "C" fn(times: *const Times, data: *mut c_void)>;
 
 /// The counts of a set of arrays. Set struct_size before the call.
 #[repr(C)]
@@ -189,7 +221,10 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
             return Err(Failure::argument(&format!("{call}: selection {other} is not one of OVERTAKE_SELECTION_...")));
         }
     };
-    let mut wanted = ArrayOptions { selection, ..ArrayOptions::default() };
+    if options.reserved != 0 {
+        return Err(Failure::argument(&format!("{call}: reserved is 0")));
+    }
+    let mut wanted = ArrayOptions { selection, measures: options.measures != 0, ..ArrayOptions::default() };
     for (heap, most) in [(&mut wanted.device, options.device_bytes_max), (&mut wanted.pinned, options.host_bytes_max)] {
         heap.max_bytes = if most == 0 { heap.max_bytes } else { most };
     }
@@ -231,6 +266,41 @@ pub extern "C" fn overtake_arrays_wait(arrays: *mut overtake_arrays) -> c_int {
         refuse_inside(CALL)?;
         arrays.wait()?;
         arrays.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// Calls `tell` for each kernel, size and device whose computations have been measured, by name, with `data`. Times of
+/// computations that have not ended on the device are left out. A set that does not measure has none.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `tell` takes `data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_arrays_read_times(
+    arrays: *mut overtake_arrays,
+    tell: overtake_times_callback,
+    data: *mut c_void,
+) -> c_int {
+    const CALL: &str = "overtake_arrays_read_times";
+    fence(CALL, || {
+        let tell = tell.ok_or_else(|| Failure::argument(&format!("{CALL}: tell is null")))?;
+        for measured in find(CALL, arrays)?.arrays.times() {
+            let name = CString::new(measured.name.replace('\0', " ")).unwrap_or_default();
+            let times = Times {
+                struct_size: bytes_of::<Times>(),
+                device: u32::from(measured.device),
+                name: name.as_ptr(),
+                bytes: measured.bytes,
+                count: measured.count,
+                mean_us: measured.mean_us,
+                least_us: measured.least_us,
+                last_us: measured.last_us,
+            };
+            // SAFETY: the caller's promise; the structure and its text live during the call.
+            unsafe { tell(&raw const times, data) };
+        }
+        Ok(())
     })
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use overtake::pipeline::Error;
-use overtake::task::{Handle, Lane, More, TaskBuilder};
+use overtake::task::{Handle, Lane, More, Replay, TaskBuilder};
 
 use crate::copies::{OVERTAKE_COPY_DEVICE_TO_HOST, OVERTAKE_COPY_HOST_TO_DEVICE};
 use crate::failure::{Failure, Outcome, fence};
@@ -12,15 +12,65 @@ use crate::pipelines::end::{End, overtake_pipeline_end, refused, with};
 use crate::pipelines::failure;
 use crate::tasks::lane;
 use crate::tasks::task::{self, TaskSpec, overtake_task};
+use crate::tasks::template::{Arguments, ReplaySpec, Replayed, overtake_template};
+
+/// The calls that take a frame in hand.
+const FILLING: &str = "overtake_pipeline_acquire";
+const EMPTYING: &str = "overtake_pipeline_wait";
+
+fn none(call: &str, cure: &str) -> Failure {
+    refused(call, &format!("this end has no frame in hand: call {cure} first"))
+}
 
 /// Submits a task of the frame in hand.
 fn submit(call: &str, end: &mut End, task: TaskBuilder<'_, '_>) -> Outcome<Handle> {
-    let none = |cure| refused(call, &format!("this end has no frame in hand: call {cure} first"));
     let submitted: Result<Handle, Error> = match end {
-        End::Producer(held) => held.frame.as_mut().ok_or_else(|| none("overtake_pipeline_acquire"))?.task(task),
-        End::Consumer(held) => held.frame.as_mut().ok_or_else(|| none("overtake_pipeline_wait"))?.task(task),
+        End::Producer(held) => held.frame.as_mut().ok_or_else(|| none(call, FILLING))?.task(task),
+        End::Consumer(held) => held.frame.as_mut().ok_or_else(|| none(call, EMPTYING))?.task(task),
     };
     submitted.map_err(|error| failure(call, error))
+}
+
+/// Submits the replay of a template as a part of the frame in hand (overtake_template_replay), at its priority: `spec`
+/// has a priority of 0. For the rest it is as overtake_pipeline_copy.
+///
+/// Threads: any, one at a time for an end.
+///
+/// # Safety
+/// As for overtake_template_replay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_pipeline_replay(
+    end: *mut overtake_pipeline_end,
+    template: *mut overtake_template,
+    spec: *const ReplaySpec,
+    task: *mut *mut overtake_task,
+) -> c_int {
+    const CALL: &str = "overtake_pipeline_replay";
+    fence(CALL, || {
+        // SAFETY: the caller's promise.
+        let replayed = unsafe { Replayed::read(CALL, template, spec) }?;
+        let (handle, home) = with(CALL, end, |side| {
+            if replayed.has_priority() {
+                let text = format!("{CALL}: a replay of a frame has the frame's priority: set it to 0");
+                return Err(Failure::argument(&text));
+            }
+            let (end, home) = (&mut side.end, side.home);
+            let submit = |replay: Replay<'_, Arguments>| {
+                let submitted = match end {
+                    End::Producer(held) => held.frame.as_mut().ok_or_else(|| none(CALL, FILLING))?.replay(replay),
+                    End::Consumer(held) => held.frame.as_mut().ok_or_else(|| none(CALL, EMPTYING))?.replay(replay),
+                };
+                submitted.map_err(|error| failure(CALL, error))
+            };
+            // SAFETY: the caller's promise.
+            Ok((unsafe { replayed.submit(CALL, &side.tasks, home, submit) }?, home))
+        })?;
+        if !task.is_null() {
+            // SAFETY: not null, and the caller's.
+            unsafe { task.write(task::add(handle, home)) };
+        }
+        Ok(())
+    })
 }
 
 /// A copy as the program asked for it.

@@ -24,6 +24,7 @@ pub enum Kind {
     Kernel = 9,
     Pipeline = 10,
     PipelineEnd = 11,
+    Template = 12,
 }
 
 impl Kind {
@@ -40,6 +41,7 @@ impl Kind {
             Kind::Kernel => "kernel",
             Kind::Pipeline => "pipeline",
             Kind::PipelineEnd => "end of a pipeline",
+            Kind::Template => "template",
         }
     }
 

@@ -5,6 +5,7 @@
 //! | `dispatcher.rs` | dispatchers: opening, closing, counts |
 //! | `set.rs` | sets of tasks, and groups |
 //! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
 //! | `layer.rs` | the copy layer of a dispatcher |
@@ -17,6 +18,7 @@ pub mod lane;
 mod layer;
 pub mod set;
 pub mod task;
+pub mod template;
 
 pub(crate) use dispatcher::refuse_while_open;
 

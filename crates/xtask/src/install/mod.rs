@@ -31,7 +31,7 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 17] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("crates/capi/include/overtake_arrays.hpp", "include/overtake_arrays.hpp"),
@@ -45,6 +45,7 @@ const FILES: [(&str, &str); 16] = [
     ("crates/capi/python/overtake_arrays.py", "lib/overtake/python/overtake_arrays.py"),
     ("crates/capi/python/overtake_uses.py", "lib/overtake/python/overtake_uses.py"),
     ("crates/capi/python/overtake_pipelines.py", "lib/overtake/python/overtake_pipelines.py"),
+    ("crates/capi/python/overtake_templates.py", "lib/overtake/python/overtake_templates.py"),
     ("crates/capi/python/overtake_exchange.py", "lib/overtake/python/overtake_exchange.py"),
     ("LICENSE-APACHE", "share/doc/overtake/LICENSE-APACHE"),
     ("LICENSE-MIT", "share/doc/overtake/LICENSE-MIT"),

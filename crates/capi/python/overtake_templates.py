@@ -1,0 +1,138 @@
+"""Templates from Python: tasks that are recorded once, and submitted again with other arguments and priorities.
+
+    import overtake
+
+    template = overtake.Template()
+    up = template.upload("upload", lambda lane, frame: lane.copy(frame.device, frame.host, frame.size))
+    template.host("note", lambda frame: print(frame.number), after=[up])
+    for frame in frames:
+        last = template.replay(tasks, frame, priority=5)   # the arguments of all functions
+    last.wait()
+
+The names are those of `overtake`: this module is imported when one of them is used. A template belongs to no
+dispatcher. Several replays may be under way at once: then a function is called with each of their arguments.
+"""
+
+import ctypes
+
+import overtake_tasks as base
+
+__all__ = ["Step", "Template"]
+
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
+
+
+class _StepSpec(ctypes.Structure):
+    _fields_ = [
+        *[("struct_size", ctypes.c_uint32), ("kind", ctypes.c_int), ("name", ctypes.c_char_p)],
+        *[("priority", ctypes.c_int), ("reserved", ctypes.c_uint32), ("launch", _LAUNCH), ("run", _RUN)],
+        *[("data", ctypes.c_size_t), ("free_data", base._FREE)],
+        *[("after", ctypes.POINTER(ctypes.c_size_t)), ("after_count", ctypes.c_size_t)],
+    ]
+
+
+class _ReplaySpec(ctypes.Structure):
+    _fields_ = [
+        *[("struct_size", ctypes.c_uint32), ("priority", ctypes.c_int), ("device", ctypes.c_uint32)],
+        *[("reserved", ctypes.c_uint32), ("arguments", ctypes.c_size_t), ("free_arguments", base._FREE)],
+        *[("after", ctypes.POINTER(ctypes.c_void_p)), ("after_count", ctypes.c_size_t)],
+    ]
+
+
+def _prototypes():
+    place, number = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
+    return {
+        "template_new": [place],
+        "template_add": [ctypes.c_void_p, ctypes.POINTER(_StepSpec), number],
+        "template_replay": [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_ReplaySpec), place],
+        "template_free": [ctypes.c_void_p],
+    }
+
+
+# A replay's arguments are the function of a `_Work`, whose error is that of the task that has failed.
+@_LAUNCH
+def _launch(lane, arguments, step):
+    return _answer(arguments, step, base.Lane(lane))
+
+
+@_RUN
+def _run(arguments, step):
+    return _answer(arguments, step)
+
+
+def _answer(arguments, step, *lane):
+    replay, function = base._alive[arguments], base._alive[step].function
+    work = base._Work(function)
+    code = work.answer(*lane, replay.function)
+    replay.error = replay.error or work.error
+    return code
+
+
+class Step:
+    """A task of a template: others come after it."""
+
+    def __init__(self, template, number):
+        self._template, self._number = template, number
+
+
+class Template:
+    """Tasks that are recorded once. Each method that describes one returns a `Step`; without a function it is a
+    decorator. Options: `after`, a list of steps of this template that it comes after; `priority`, its least one."""
+
+    def __init__(self):
+        base._bind(_prototypes())
+        self._handle = base._made("template_new")
+
+    def __del__(self, base=base):
+        free = base._functions.get("template_free") if base._functions else None
+        if free is not None and getattr(self, "_handle", None):
+            free(self._handle)
+
+    def upload(self, name, launch=None, **options):
+        """Copies from the host to the device: `launch(lane, arguments)`."""
+        return self._step(base._UPLOAD, name, launch, options)
+
+    def kernel(self, name, launch=None, **options):
+        """Runs kernels: `launch(lane, arguments)`."""
+        return self._step(base._KERNEL, name, launch, options)
+
+    def download(self, name, launch=None, **options):
+        """Copies from the device to the host: `launch(lane, arguments)`."""
+        return self._step(base._DOWNLOAD, name, launch, options)
+
+    def host(self, name, run=None, **options):
+        """A function of the host, `run(arguments)`."""
+        return self._step(base._HOST, name, run, options)
+
+    def light(self, name, run=None, **options):
+        """A short function of the host, for the thread that finds it ready. It must not wait."""
+        return self._step(base._LIGHT, name, run, options)
+
+    def _step(self, kind, name, function, options):
+        if function is None:
+            return lambda function: self._add(kind, name, function, **options)
+        return self._add(kind, name, function, **options)
+
+    def _add(self, kind, name, function, after=(), priority=0):
+        if any(step._template is not self for step in after):
+            raise ValueError(f"task {name!r} comes after a step of another template")
+        spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, name.encode(), priority)
+        spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
+        spec.after_count = len(after)
+        if kind in (base._HOST, base._LIGHT):
+            spec.run = _run
+        else:
+            spec.launch = _launch
+        # From here on the library frees it, also if the call fails.
+        spec.data, spec.free_data = base._keep(base._Work(function)), base._free
+        return Step(self, base._made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t))
+
+    def replay(self, tasks, arguments=None, priority=0, device=0, after=()):
+        """Submits all tasks, as tasks of this set, with these arguments and at least this priority. Returns a task that
+        stands for all of them. The first replay ends the recording."""
+        spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
+        spec.after, spec.after_count = base._handles(after), len(after)
+        work = base._Work(arguments)
+        spec.arguments, spec.free_arguments = base._keep(work), base._free
+        return base.Task(base._made("template_replay", self._handle, tasks._handle, ctypes.byref(spec)), work)

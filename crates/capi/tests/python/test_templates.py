@@ -1,0 +1,93 @@
+"""Tests of templates from Python; `tests/python.rs` runs them on the software GPU."""
+
+import ctypes
+import gc
+import os
+import unittest
+import weakref
+
+import overtake
+from test_overtake import Device
+
+SIZE = 16 << 10
+
+
+class Work:
+    """The arguments of a replay."""
+
+    def __init__(self, device, seed):
+        self.source, self.target = (device.made("cuMemHostAlloc", ctypes.c_size_t(SIZE), 0) for _ in range(2))
+        self.device = device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE))
+        ctypes.memset(self.source, seed, SIZE)
+        self.priority = None
+
+
+class Templates(unittest.TestCase):
+    def setUp(self):
+        self.device = Device()
+        self.dispatcher = overtake.Dispatcher()
+        self.tasks = self.dispatcher.tasks()
+
+    def tearDown(self):
+        self.dispatcher.close()
+        overtake.close()
+
+    def test_replays_have_arguments_and_priorities(self):
+        template, seen = overtake.Template(), []
+
+        @template.upload("upload")
+        def up(lane, work):
+            work.priority = lane.priority
+            lane.copy(work.device, work.source, SIZE, overtake.HOST_TO_DEVICE)
+
+        @template.download("download", after=[up])
+        def down(lane, work):
+            lane.copy(work.target, work.device, SIZE, overtake.DEVICE_TO_HOST)
+
+        template.host("note", lambda work: seen.append(ctypes.string_at(work.target, SIZE)), after=[down])
+        works, last = [Work(self.device, seed) for seed in range(1, 6)], None
+        for at, work in enumerate(works):
+            last = template.replay(self.tasks, work, priority=at + 1, after=[last] if last else [])
+        last.wait()
+        self.assertEqual(seen, [bytes([seed]) * SIZE for seed in range(1, 6)])
+        self.assertTrue(all(work.priority >= at + 1 for at, work in enumerate(works)))
+        self.assertRaisesRegex(overtake.Error, '"late" in a new one', template.light, "late", print)
+        kept = [weakref.ref(work) for work in works]
+        del works, work, last
+        self.tasks.wait()
+        self.dispatcher.close()
+        gc.collect()
+        self.assertEqual([each() for each in kept], [None] * 5)
+
+    def test_a_failure_names_its_task(self):
+        template, other = overtake.Template(), overtake.Template()
+
+        def fails(arguments):
+            raise ValueError(arguments)
+
+        step = template.host("fails", fails, priority=2)
+        self.assertRaisesRegex(ValueError, "another template", other.host, "after", print, after=[step])
+        replay = template.replay(self.tasks, "the cable is out")
+        with self.assertRaisesRegex(overtake.TaskError, '"fails" failed: ValueError: the cable is out') as raised:
+            replay.wait()
+        self.assertIsInstance(raised.exception.__cause__, ValueError)
+
+    def test_times_of_computations(self):
+        with open(os.environ["KERNELS_PTX"]) as file:
+            image = file.read()
+        for measures in (False, True):
+            with self.dispatcher.arrays(measures=measures) as arrays:
+                add = arrays.kernel(image, "work_add", "const pointer, const pointer, discard pointer, uint32")
+                source, total = arrays.array_of([1.0] * 1024), arrays.array(1024)
+                for _ in range(3):
+                    add(4, 256)(source, source, total, 1024)
+                arrays.wait()
+                rows = arrays.times()
+            self.assertEqual(len(rows), int(measures))
+        row = rows[0]
+        self.assertEqual((row["name"], row["bytes"], row["device"], row["count"]), ("work_add", 3 * 4096, 0, 3))
+        self.assertTrue(0 < row["least_us"] <= row["mean_us"])
+
+
+if __name__ == "__main__":
+    unittest.main()
