@@ -247,6 +247,7 @@ fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     let mut program = Command::new("timeout");
     program.arg("60").arg(&binary).env("LD_LIBRARY_PATH", std::env::join_paths([&place.installed, &place.driver])?);
     program.env("OVERTAKE_RULES", &pipe).env("OVERTAKE_CONFIG", "/dev/zero").env("OVERTAKE_MAX_BLOKING_US", "30");
+    program.env("OVERTAKE_CALM_AFTER_US", "600000000"); // as in `program`
     if drop_in {
         program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
     }
