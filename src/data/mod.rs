@@ -35,6 +35,7 @@ mod submit;
 mod times;
 mod transfer;
 mod uses;
+mod workspace;
 
 pub use arguments::{Bytes, HostUse, HostUses, KernelArgument, KernelArguments, Rights, Value};
 pub use array::Array;
@@ -51,3 +52,4 @@ pub use section::{Opening, Section};
 pub use statistics::DataStatistics;
 pub use times::Measured;
 pub use uses::{Reduce, Relaxed, Use, discard, read, read_write, reduce, reduce_as, relaxed, write};
+pub use workspace::Workspace;

@@ -64,10 +64,15 @@ impl Residents {
 
     /// A new block.
     pub fn alloc(&self, bytes: u64, align_bytes: u64) -> hal::Result<Arc<Resident>> {
+        self.take(bytes, align_bytes).map(Arc::new)
+    }
+
+    /// A new block of one owner.
+    pub fn take(&self, bytes: u64, align_bytes: u64) -> hal::Result<Resident> {
         let block = self.heap.alloc(bytes, align_bytes, "arrays")?;
         self.counts.made.fetch_add(1, Ordering::Relaxed);
         let start = block.device_pointer().map_or(0, |DevicePtr(start)| start);
-        Ok(Arc::new(Resident { start, _owner: Box::new(block), gone: Some(Gone(Arc::clone(&self.counts))) }))
+        Ok(Resident { start, _owner: Box::new(block), gone: Some(Gone(Arc::clone(&self.counts))) })
     }
 
     /// Gives memory back that no array has.

@@ -11,7 +11,7 @@ use overtake::copy::Request;
 use overtake::data::{
     Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed,
 };
-use overtake::task::{Arguments, Error, More, Recording, Shape, Step};
+use overtake::task::{Arguments, Error, Lane, More, Recording, Shape, Step, WorkResult};
 
 use crate::bed::{Bed, Kernels};
 use crate::place::Buffer;
@@ -150,4 +150,11 @@ pub fn record_copy(recording: &mut Recording<Lent>, after: &[Step]) -> Step {
         unsafe { lane.copy(&Request::linear(target, source, 4 * u64::from(lent.count)))? };
         Ok(More::Done)
     })
+}
+
+/// Copies bytes of the device: both sides live until the task of the lane has ended.
+pub fn copy(lane: &mut Lane<'_>, target: DevicePtr, source: DevicePtr, bytes: u64) -> WorkResult<()> {
+    // SAFETY: as the checks say that call this.
+    unsafe { lane.copy(&Request::linear(target, source, bytes))? };
+    Ok(())
 }

@@ -18,6 +18,7 @@ mod sections;
 mod times;
 mod transfers;
 mod views;
+mod workspaces;
 
 use crate::failure::Outcome;
 use crate::rig::Rig;
@@ -52,4 +53,5 @@ pub const ALL: &[(&str, Check)] = checks! {
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
+    workspaces: of_each_lane goes_behind_the_last_work foreign;
 };
