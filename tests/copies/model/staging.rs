@@ -106,7 +106,7 @@ pub fn device_is_lost() -> Outcome {
         on(|builder| builder, run)?;
         nth += 3;
     }
-    ensure!(nth > 50, "the program makes {nth} calls");
+    ensure!(nth > 40, "the program makes {nth} calls");
     Ok(())
 }
 
