@@ -51,7 +51,11 @@ fn priorities_are_read_and_inherited() {
     assert_eq!(told[0].as_deref(), Some("priority 9 inherited"));
     assert_eq!(told[1].as_deref(), Some("priority 2 inherited"));
     assert_eq!((told[2].as_deref(), told[3].as_deref()), (Some("priority 9"), None));
-    assert!(plan.dot(&program).contains("0: a\\nstream 0\\npriority 9 inherited"), "{}", plan.dot(&program));
+    assert!(
+        plan.dot(&program, usize::MAX).contains("0: a\\nstream 0\\npriority 9 inherited"),
+        "{}",
+        plan.dot(&program, usize::MAX)
+    );
 }
 
 #[test]
@@ -219,7 +223,7 @@ fn accesses_that_need_nothing_are_skipped() {
 fn a_picture_has_boxes_for_devices_and_lines_for_edges() {
     let program = Program::parse("fork: size 8 up(a)(b)(a, b const) !b[0..4] const !c const").unwrap();
     let plan = program.plan(&policies("stream-aware disjoint"), 2).unwrap();
-    let dot = plan.dot(&program);
+    let dot = plan.dot(&program, usize::MAX);
     let expected = "digraph \"fork\" {\n  node [shape=box, style=filled, colorscheme=set312];\n  \
                     subgraph \"cluster host\" {\n    label=\"host\";\n    \
                     3 [label=\"3: !b[0..4] const\\nb: 0 -> host, 4 bytes\", fillcolor=9];\n  }\n  \
@@ -230,4 +234,44 @@ fn a_picture_has_boxes_for_devices_and_lines_for_edges() {
                     1 [label=\"1: (b)\\nstream 1\\nb: host -> 1, 8 bytes\", fillcolor=2];\n  }\n  \
                     0 -> 2;\n  1 -> 2 [style=dashed];\n  1 -> 3 [style=dashed];\n}\n";
     assert_eq!(dot, expected);
+}
+
+const NESTED: &str = "size 8 a(x) section outer { b(x) section inner { c(x, y) d(y) } e(y const, x) } !x const";
+
+/// Sections change no plan; in a picture they are boxes.
+#[test]
+fn sections_are_boxes_in_each_other() {
+    let program = Program::parse(NESTED).unwrap();
+    let flat = Program::parse(&NESTED.replace("section outer {", "").replace("section inner {", "").replace('}', ""));
+    let plans = [&program, &flat.unwrap()].map(|program| program.plan(&policies(""), 1).unwrap());
+    assert_eq!(plans[0], plans[1]);
+    let dot = plans[0].dot(&program, usize::MAX);
+    let boxes = "    subgraph \"cluster 0 s0\" {\n      label=\"outer\";\n      1 [";
+    assert!(dot.contains(boxes), "{dot}");
+    let inner = "      subgraph \"cluster 0 s1\" {\n        label=\"inner\";\n        2 [";
+    assert!(dot.contains(inner) && dot.contains("  2 -> 3;"), "{dot}");
+    assert_eq!(dot.matches('{').count(), dot.matches('}').count(), "{dot}");
+}
+
+/// Deeper ones than asked for are a node each, with the edges of all that is in them, once.
+#[test]
+fn deeper_sections_are_single_nodes() {
+    let program = Program::parse(NESTED).unwrap();
+    let plan = program.plan(&policies(""), 1).unwrap();
+    let (one, none) = (plan.dot(&program, 1), plan.dot(&program, 0));
+    assert!(one.contains("s1 [label=\"inner\\n2 computations\\n8 bytes transferred\", fillcolor=9];"), "{one}");
+    assert!(one.contains("  1 -> s1;\n") && one.contains("  s1 -> 4;\n") && !one.contains("2 ["), "{one}");
+    assert!(none.contains("s0 [label=\"outer\\n4 computations") && !none.contains("s1"), "{none}");
+    let edges: Vec<&str> = none.lines().filter(|line| line.contains("->") && !line.contains("label")).collect();
+    assert_eq!(edges, ["  0 -> s0;", "  s0 -> 5;"]);
+}
+
+#[test]
+fn sections_end_and_have_names() {
+    let fault = |text| Program::parse(text).unwrap_err().message;
+    assert!(fault("section { (a) }").contains("write section NAME { ... }"));
+    assert!(fault("section one { (a)").contains("end the block that section has begun"));
+    let program = Program::parse("section(a) repeat 2 i { section s.i { (a) } }").unwrap();
+    let names: Vec<&str> = program.sections.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!((program.computations[0].label.as_str(), names), ("section", vec!["s.0", "s.1"]));
 }

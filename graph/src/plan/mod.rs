@@ -12,5 +12,5 @@ mod words;
 
 pub use fault::Fault;
 pub use policies::{NewStream, Policies};
-pub use program::{Argument, Array, Computation, Program};
+pub use program::{Argument, Array, Computation, Program, Section};
 pub use step::{Moved, Plan, Step, Totals};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use terms::{Priorities, Priority};
 
 use super::fault::Fault;
-use super::program::{Argument, Array, Computation, Program};
+use super::program::{Argument, Array, Computation, Program, Section};
 use super::words::{Word, is_name, words};
 use crate::data::Mode;
 
@@ -43,6 +43,8 @@ struct Parser<'a> {
     /// The variables of the blocks around, and their values.
     variables: Vec<(&'a str, u64)>,
     depth: usize,
+    /// The innermost section around.
+    section: Option<usize>,
 }
 
 impl Program {
@@ -62,6 +64,7 @@ impl Program {
             size: 1,
             variables: Vec::new(),
             depth: 0,
+            section: None,
         };
         if let [name, colon, ..] = &parser.words[..]
             && is_name(name.text)
@@ -128,6 +131,7 @@ impl<'a> Parser<'a> {
             match word {
                 "size" => self.sizes()?,
                 "repeat" => self.repeat()?,
+                "section" if self.words.get(self.at + 1).is_some_and(|word| word.text != "(") => self.section()?,
                 _ => self.computation()?,
             }
         }
@@ -156,13 +160,10 @@ impl<'a> Parser<'a> {
         let count = self.number(CURE)?;
         let variable = if self.peek() == Some("{") { "" } else { self.name(CURE)? };
         self.expect("{", CURE)?;
-        if self.depth == DEPTH_MAX {
-            return Err(self.fault("there are more than 16 blocks in each other: write some of them out"));
-        }
+        self.enter()?;
         let first = self.at;
-        self.depth += 1;
         for value in 0..count.max(1) {
-            let before = (self.program.computations.len(), self.at);
+            let before = (self.program.computations.len(), self.program.sections.len());
             self.at = first;
             self.variables.push((variable, value));
             self.block()?;
@@ -170,12 +171,36 @@ impl<'a> Parser<'a> {
             if count == 0 {
                 self.program.computations.truncate(before.0);
                 self.arguments.truncate(before.0);
+                self.program.sections.truncate(before.1);
             } else if self.program.computations.len() == before.0 {
                 break;
             }
         }
         self.depth -= 1;
         self.expect("}", "end the block that repeat has begun")
+    }
+
+    /// A block begins.
+    fn enter(&mut self) -> Result<(), Fault> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.fault("there are more than 16 blocks in each other: write some of them out"));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn section(&mut self) -> Result<(), Fault> {
+        const CURE: &str = "write section NAME { ... }";
+        self.at += 1;
+        let name = self.name(CURE)?;
+        self.expect("{", CURE)?;
+        self.enter()?;
+        let (name, parent) = (self.replaced(name), self.section);
+        self.section = Some(self.program.sections.len());
+        self.program.sections.push(Section { name, parent });
+        self.block()?;
+        (self.section, self.depth) = (parent, self.depth - 1);
+        self.expect("}", "end the block that section has begun")
     }
 
     fn computation(&mut self) -> Result<(), Fault> {
@@ -204,7 +229,8 @@ impl<'a> Parser<'a> {
         }
         let label = self.replaced(label);
         let priority = self.priority()?;
-        self.program.computations.push(Computation { label, line, is_host, priority, arguments: Vec::new() });
+        let (section, none) = (self.section, Vec::new());
+        self.program.computations.push(Computation { label, line, is_host, priority, arguments: none, section });
         self.arguments.push(arguments);
         Ok(())
     }

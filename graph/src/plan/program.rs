@@ -39,6 +39,17 @@ pub struct Computation {
     pub priority: Priority,
     /// Its arguments, in their order.
     pub arguments: Vec<Argument>,
+    /// The innermost section that it is in, by number.
+    pub section: Option<usize>,
+}
+
+/// A section: computations that a picture may have as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// The section around it, by number.
+    pub parent: Option<usize>,
 }
 
 /// A program.
@@ -50,9 +61,20 @@ pub struct Program {
     pub arrays: Vec<Array>,
     /// Its computations, in their order.
     pub computations: Vec<Computation>,
+    /// Its sections, in the order of their beginnings.
+    pub sections: Vec<Section>,
 }
 
 impl Program {
+    /// The sections around a computation, the outermost first.
+    #[must_use]
+    pub fn sections_around(&self, computation: usize) -> Vec<usize> {
+        let first = self.computations[computation].section;
+        let mut around: Vec<usize> = std::iter::successors(first, |section| self.sections[*section].parent).collect();
+        around.reverse();
+        around
+    }
+
     /// The arguments of a computation as the text has them.
     #[must_use]
     pub fn arguments(&self, computation: usize) -> String {

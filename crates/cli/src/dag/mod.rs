@@ -51,6 +51,9 @@ struct PlanArguments {
     /// Write a picture for Graphviz's `dot` to this file.
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+    /// In that picture sections are boxes up to so many in each other, and deeper ones a node each.
+    #[arg(long, value_name = "N", requires = "dot")]
+    depth: Option<usize>,
     /// Write a figure to this file: lanes, devices, order, transfers, and priorities, inherited ones marked.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -75,7 +78,7 @@ pub fn run(arguments: &DagArguments) -> Result<()> {
     let policies = policies(arguments)?;
     let plan = program.plan(&policies, arguments.devices).map_err(explain)?;
     if let Some(file) = &arguments.dot {
-        output::write_file(file, &plan.dot(&program))?;
+        output::write_file(file, &plan.dot(&program, arguments.depth.unwrap_or(usize::MAX)))?;
     }
     let report = Report { program: &program, policies: policies.names(), devices: arguments.devices, plan: &plan };
     if let Some(file) = &arguments.svg {
