@@ -30,7 +30,7 @@ use crate::environment;
 use crate::failure::{Failure, Result};
 use crate::open::Payload;
 use args::{Background, CAMERAS_MAX, VideoMethod};
-use rows::{Case, rows};
+use rows::{Case, Terms, rows};
 use slice::{Camera, Scene, Set, film};
 use verdict::verdict;
 
@@ -71,7 +71,7 @@ fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Meas
         }
     }
     let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);
-    let rows = rows(&cases, (&video.streams, video.deadline), set.bulk_bytes);
+    let rows = rows(&cases, terms(video));
     let verdict = verdict(&rows);
     Ok((rows, verdict, crowded))
 }
@@ -82,8 +82,13 @@ fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measure
     let part = Nanos(span(video.common.seconds).0 / steps as u64);
     let mut progress = stage.progress(video.common.seconds, steps);
     let load = (methods(video), &video.background[..]);
-    let (rows, carried, crowded) = raise::raise(set, load, (&video.streams, video.deadline), part, &mut progress)?;
+    let (rows, carried, crowded) = raise::raise(set, load, terms(video), part, &mut progress)?;
     Ok((rows, raise::verdict(&carried), crowded))
+}
+
+fn terms(video: &VideoArguments) -> Terms<'_> {
+    let &VideoArguments { ref streams, deadline, tolerance_us, ref common, .. } = video;
+    Terms { kinds: streams, periods: deadline, bulk_bytes: common.bulk_bytes, tolerance_us }
 }
 
 fn methods(video: &VideoArguments) -> &[VideoMethod] {

@@ -3,9 +3,9 @@
 use hal::Nanos;
 use report::BenchRow;
 
-use super::args::{Background, Cameras, VideoMethod};
+use super::args::{Background, VideoMethod};
 use super::camera::Footage;
-use super::rows::{Case, rows};
+use super::rows::{Case, Terms, rows};
 use super::slice::{Scene, Set, film};
 use crate::failure::Result;
 use crate::progress::Progress;
@@ -26,7 +26,7 @@ pub struct Carried {
 pub fn raise(
     set: &Set<'_>,
     (methods, backgrounds): (&[VideoMethod], &[Background]),
-    kinds: (&[Cameras], u32),
+    terms: Terms<'_>,
     part: Nanos,
     progress: &mut Progress,
 ) -> Result<(Vec<BenchRow>, Vec<Carried>, u64)> {
@@ -45,7 +45,7 @@ pub fn raise(
                     missed => most.missed = Some(missed),
                 }
                 let case = Case { slices: vec![slice], ..Case::new(method.name(), scene) };
-                all.extend(rows(&[case], kinds, set.bulk_bytes).into_iter().filter_map(|row| of_step(row, count)));
+                all.extend(rows(&[case], terms).into_iter().filter_map(|row| of_step(row, count)));
             }
             carried.push(most);
         }

@@ -5,7 +5,7 @@ use report::{BenchRow, Distribution, Spread};
 use super::super::bulk::Throughput;
 use super::super::case::fill_latency;
 use super::super::catalogue::{IDLE, RAW};
-use super::args::{Background, Cameras};
+use super::args::{Background, Cameras, VideoMethod};
 use super::slice::{Scene, Slice};
 
 /// The slices of a scene, one of each round.
@@ -51,25 +51,46 @@ impl Case {
     }
 }
 
-/// All rows. A result has to be there after so many periods.
-pub fn rows(cases: &[Case], (kinds, periods): (&[Cameras], u32), bulk_bytes: u64) -> Vec<BenchRow> {
+/// The name of a setting: the wait that a pipeline's copies tolerate.
+pub const TOLERANCE: &str = "tolerance_us=";
+
+/// The arguments of a run that its rows name.
+#[derive(Clone, Copy)]
+pub struct Terms<'t> {
+    pub kinds: &'t [Cameras],
+    /// A result has to be there after so many periods.
+    pub periods: u32,
+    pub bulk_bytes: u64,
+    pub tolerance_us: u64,
+}
+
+impl Terms<'_> {
+    /// The setting of a scene: its background, where that is not bulk in both directions, and the tolerance.
+    fn setting(self, scene: Scene) -> Option<String> {
+        let background = scene.background.filter(|it| *it != Background::Both).map(|it| it.name().to_owned());
+        let is_tolerant = matches!(scene.method, VideoMethod::Pipeline | VideoMethod::Template);
+        let tolerance = (is_tolerant && scene.has_pictures && scene.background.is_some() && self.tolerance_us > 0)
+            .then(|| format!("{TOLERANCE}{}", self.tolerance_us));
+        let parts: Vec<String> = background.into_iter().chain(tolerance).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// All rows.
+pub fn rows(cases: &[Case], terms: Terms<'_>) -> Vec<BenchRow> {
+    let kinds = terms.kinds;
     let idle = cases.iter().find(|case| case.name == IDLE);
     let rows = cases.iter().flat_map(|case| {
         let kinds_of_case = if case.scene.has_pictures { kinds.len() } else { 1 };
         let raw = cases.iter().find(|one| one.name == RAW && one.scene.background == case.scene.background);
-        (0..kinds_of_case).map(move |kind| row(case, (kind, kinds, periods), idle, raw, bulk_bytes))
+        (0..kinds_of_case).map(move |kind| row(case, kind, terms, idle, raw))
     });
     rows.collect()
 }
 
-fn row(
-    case: &Case,
-    (kind, kinds, periods): (usize, &[Cameras], u32),
-    idle: Option<&Case>,
-    raw: Option<&Case>,
-    bulk_bytes: u64,
-) -> BenchRow {
+fn row(case: &Case, kind: usize, terms: Terms<'_>, idle: Option<&Case>, raw: Option<&Case>) -> BenchRow {
     let Scene { has_pictures, background, .. } = case.scene;
+    let Terms { kinds, periods, bulk_bytes, .. } = terms;
     let cameras = kinds[kind];
     let mut all = super::camera::Footage::default();
     case.slices.iter().filter_map(|slice| slice.footage.get(kind)).for_each(|footage| all.add(footage));
@@ -82,7 +103,7 @@ fn row(
         emulation: case.scene.emulation().to_owned(),
         direction: "both".to_owned(),
         stream: (has_pictures && kinds.len() > 1).then(|| format!("{}x{}", cameras.count, cameras.pictures)),
-        setting: background.filter(|it| *it != Background::Both).map(|background| background.name().to_owned()),
+        setting: terms.setting(case.scene),
         high_bytes: if has_pictures { cameras.pictures.bytes() } else { 0 },
         bulk_bytes: background.map_or(0, |background| background.bytes(bulk_bytes)),
         bulk_gbps: case.gbps(),

@@ -4,6 +4,7 @@ use report::BenchRow;
 use report::views::percent_of_raw_together;
 
 use super::args::VideoMethod;
+use super::rows::TOLERANCE;
 
 /// Requests of bulk that count as large, and the percentage of bulk alone that they and the pictures keep together.
 const LARGE: (u64, f64) = (16 << 20, 88.0);
@@ -59,6 +60,7 @@ fn outcome(holds: bool) -> &'static str {
 
 fn beside(row: &BenchRow) -> String {
     match &row.setting {
+        Some(name) if name.starts_with(TOLERANCE) => format!("beside bulk, {name}"),
         Some(name) => format!("beside {name}"),
         None if row.bulk_bytes > 0 => "beside bulk".to_owned(),
         None => "without bulk".to_owned(),
@@ -105,6 +107,8 @@ mod tests {
         assert!(lines.contains("p99 3000 us (limit 3000): holds"), "{lines}");
         assert!(lines.contains("79.0 % of bulk alone (limit 80): DOES NOT HOLD"), "{lines}");
         // The limits are those of pipelines, and of bulk that is not made of small copies.
+        let tolerant = BenchRow { setting: Some(format!("{TOLERANCE}150")), ..at_4_mib.clone() };
+        assert!(verdict(&[tolerant]).starts_with("pipeline beside bulk, tolerance_us=150: 0 of 10"));
         let blocks = BenchRow { bulk_bytes: 64 << 10, ..at_4_mib.clone() };
         assert!(!verdict(&[blocks]).contains("of bulk alone"));
         assert_eq!(verdict(&[BenchRow { method: "copies".to_owned(), ..at_4_mib }]).lines().count(), 1);
