@@ -15,6 +15,9 @@ use overtake::hal::{
 };
 use softgpu::{Clock, SoftGpu};
 
+/// While time stands still, it goes on by so much with each pause of a thread.
+const PAUSE: Nanos = Nanos::from_us(1);
+
 /// Real threads, and a clock that stops on demand. Under callgrind everything is so slow that copies would be late,
 /// and their streams would be doubted.
 struct Frozen {
@@ -36,7 +39,11 @@ impl Host for Frozen {
         self.host.sleep(span);
     }
 
+    /// A thread that looks again until a time has come would look for ever, and take the processor from the others.
     fn pause(&self) {
+        if self.since.load(Ordering::Relaxed) != 0 {
+            self.since.fetch_add(PAUSE.0, Ordering::Relaxed);
+        }
         self.host.pause();
     }
 
