@@ -167,6 +167,8 @@ pub fn globals(rig: &Rig) -> Outcome {
     let board = Buffer { base, bytes };
     same_bytes("the board at first", &rig.download(board, stream)?, &[0; 24])?;
     rig.htod_now((board, 8), &[7; 8])?;
+    // The call may return while the bytes are on their way, and the other stream does not wait for them.
+    driver.context_synchronize()?;
     let expected: Vec<u8> = [0, 7, 0].into_iter().flat_map(|byte| [byte; 8]).collect();
     same_bytes("the board", &rig.download(board, stream)?, &expected)?;
     same("the same variable twice", &driver.module_global(module, "board")?, &(base, bytes))?;
