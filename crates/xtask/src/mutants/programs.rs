@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::switches::command;
 use crate::scratch::Tree;
 
 /// A program that takes more time of the processor, in seconds, or more memory, in KiB, does not end.
@@ -23,16 +22,10 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds them, and runs each without a change.
-    pub fn build(tree: &Tree, package: &str, tests: &[&str]) -> Result<Programs, String> {
-        let mut command = command(tree);
-        command.args(["test", "--package", package, "--no-run", "--message-format", "json"]).args(tests);
-        let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo: {error}\n"))?;
-        if !output.status.success() {
-            return Err(format!("the tests of {package} do not build with its changes\n"));
-        }
+    /// Those that a build has made, by its messages. Runs each without a change.
+    pub fn of(tree: &Tree, messages: &str) -> Result<Programs, String> {
         let (mut built, mut folder) = (Vec::new(), tree.folder());
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
+        for line in messages.lines() {
             let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
             let Some(program) = message["executable"].as_str() else { continue };
             let manifest = PathBuf::from(message["manifest_path"].as_str().unwrap_or_default());

@@ -48,8 +48,7 @@ pub fn judge(
 ) -> Result<Vec<(Mutant, Judgement)>, String> {
     let text = list_of(tree, package, files)?;
     let mutants = list::parse(&text)?;
-    let dropped = build(root, tree, package, &text)?;
-    let programs = Programs::build(tree, package, tests)?;
+    let (dropped, programs) = build(root, tree, package, &text, tests)?;
     let mut judged = Vec::new();
     for (id, mutant) in mutants.into_iter().enumerate() {
         let judgement = match dropped.mutants.get(&id) {
@@ -77,8 +76,8 @@ fn list_of(tree: &Tree, package: &str, files: &[&str]) -> Result<String, String>
     }
 }
 
-/// Rewrites the files until they build.
-fn build(root: &Path, tree: &Tree, package: &str, list: &str) -> Result<Dropped, String> {
+/// Rewrites the files until they build, and the tests with them.
+fn build(root: &Path, tree: &Tree, package: &str, list: &str, tests: &[&str]) -> Result<(Dropped, Programs), String> {
     let mutants = list::parse(list)?;
     let library = list::files(&mutants).first().and_then(|file| file.split_once("/src/")).map(|(folder, _)| folder);
     let library = format!("{}/src/lib.rs", library.ok_or("there is nothing to change\n")?);
@@ -92,9 +91,15 @@ fn build(root: &Path, tree: &Tree, package: &str, list: &str) -> Result<Dropped,
         let text = read(&root.join(&library))?;
         let text: Vec<&str> = text.lines().filter(lints).collect();
         tree.write(&library, &(text.join("\n") + QUESTION))?;
-        if check(tree, package, &mut dropped)? {
+        // A test may call a function in a constant, where no change can be chosen.
+        let (mut check, mut build) = (command(tree), command(tree));
+        check.args(["check", "--package", package, "--lib", "--message-format", "json"]);
+        build.args(["test", "--package", package, "--no-run", "--message-format", "json"]).args(tests);
+        if succeeds(tree, &mut check, &mut dropped)?.is_some()
+            && let Some(messages) = succeeds(tree, &mut build, &mut dropped)?
+        {
             dropped.mutants.extend(left_out.into_iter().map(|mutant| (mutant, Reason::CannotBeChosen)));
-            return Ok(dropped);
+            return Ok((dropped, Programs::of(tree, &messages)?));
         }
     }
     Err(format!("{package} with its changes does not build after {ROUNDS_MAX} rounds\n"))
@@ -118,16 +123,15 @@ fn rewrite(root: &Path, tree: &Tree, list: &str, dropped: &Dropped) -> Result<Ve
     Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// Whether the rewritten library builds. If not, some changes are left out from now on.
-fn check(tree: &Tree, package: &str, dropped: &mut Dropped) -> Result<bool, String> {
-    let mut command = command(tree);
-    command.args(["check", "--package", package, "--lib", "--message-format", "json"]);
-    let output = command.output().map_err(|error| format!("cargo does not start: {error}\n"))?;
+/// The messages of a build that succeeds. If it does not, some changes are left out from now on.
+fn succeeds(tree: &Tree, build: &mut Command, dropped: &mut Dropped) -> Result<Option<String>, String> {
+    let output = build.output().map_err(|error| format!("cargo does not start: {error}\n"))?;
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
-        return Ok(true);
+        return Ok(Some(messages));
     }
     let mut is_new = false;
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
+    for line in messages.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let message = &message["message"];
         if message["level"] == "error" {
@@ -135,10 +139,8 @@ fn check(tree: &Tree, package: &str, dropped: &mut Dropped) -> Result<bool, Stri
         }
     }
     match is_new {
-        true => Ok(false),
-        false => {
-            Err(format!("{package} with its changes does not build:\n{}", String::from_utf8_lossy(&output.stderr)))
-        }
+        true => Ok(None),
+        false => Err(format!("it does not build with its changes:\n{}", String::from_utf8_lossy(&output.stderr))),
     }
 }
 
