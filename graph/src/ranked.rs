@@ -43,3 +43,18 @@ impl Ranked {
 fn entry(slot: &Slot, node: u32) -> Entry {
     (Reverse(slot.rank), u64::from(slot.previous) << 32 | u64::from(slot.next), node)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place of a node has 64 bits, in two links.
+    #[test]
+    fn the_order_is_kept_when_more_have_come_than_a_link_can_count() {
+        let mut ranked = Ranked { came: u64::from(u32::MAX) - 2, ..Ranked::new(1) };
+        let mut slots = vec![Slot::EMPTY; 4];
+        (0..).zip(&mut slots).for_each(|(node, slot)| ranked.push(0, slot, node));
+        assert!(!ranked.remove(0, &slots[2], 2));
+        assert_eq!([(); 3].map(|()| ranked.pop(0)), [(Some(0), false), (Some(1), false), (Some(3), true)]);
+    }
+}

@@ -395,6 +395,20 @@ fn a_priority_that_is_as_it_was_told_is_not_told_again() {
     assert_eq!(told, [(first, urgent())]);
 }
 
+/// One that is as urgent as it was keeps its place, when those behind it become more or less urgent.
+#[test]
+fn a_node_whose_priority_stays_keeps_its_place() {
+    let of = |number: u8| Priority::new(number).unwrap();
+    for (before, now) in [(1, 5), (5, 1), (2, 4), (4, 2)] {
+        let mut graph = graph(Options::default());
+        let spec = Spec { priority: of(5), ..KERNEL };
+        let nodes = [(); 3].map(|()| graph.append(&spec).unwrap());
+        let then = graph.append(&Spec { priority: of(before), after: &nodes[..1], ..KERNEL }).unwrap();
+        graph.set_priority(then, of(now)).unwrap();
+        assert_eq!([(); 3].map(|()| launch(&mut graph).unwrap()), nodes);
+    }
+}
+
 /// On the device too, where the launch would do.
 #[test]
 fn a_kernel_waits_for_the_mark_that_it_has_asked_for() {

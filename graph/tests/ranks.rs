@@ -1,6 +1,8 @@
 //! The order of ranks: among nodes of one priority, and that of becoming ready among those of one rank.
 
-use overtake_graph::{Direction, Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
+use std::num::NonZeroU32;
+
+use overtake_graph::{Cause, Direction, Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
 
 const BULK: Priority = Priority::LOWEST;
 
@@ -63,10 +65,12 @@ fn a_ready_node_moves_to_its_new_rank() {
 fn a_rank_leaves_with_its_node() {
     let mut graph = graph(Options { nodes_max: 2, ..Options::default() });
     let old = add(&mut graph, Kind::Kernel, BULK, 9);
+    assert_eq!(graph.rank(old), 9);
     run(&mut graph, Runner::Device);
     let at = graph.point(old).unwrap();
     graph.complete(at.lane, at.value).unwrap();
     while graph.ended().is_some() {}
+    assert_eq!(graph.rank(old), 0);
     let low = graph.append(&Spec::of(Kind::Kernel)).unwrap();
     let high = add(&mut graph, Kind::Kernel, BULK, 5);
     assert_eq!(low.index(), old.index(), "the slot is used again");
@@ -116,4 +120,13 @@ fn other_orders_do_not_look_at_ranks() {
     let mut graph = Graph::new(Options::default()).unwrap();
     let nodes = [1, 2, 3].map(|rank| add(&mut graph, Kind::Kernel, BULK, rank));
     assert_eq!(run(&mut graph, Runner::Device), nodes);
+}
+
+#[test]
+fn ready_nodes_wait_for_ends_only_where_lanes_are_bounded_or_the_device_is_lost() {
+    let mut lost = graph(Options::default());
+    assert!(!lost.may_wait_for_ends());
+    lost.fail(Cause(NonZeroU32::MIN));
+    assert!(lost.may_wait_for_ends());
+    assert!(graph(Options { lane_max: 1, ..Options::default() }).may_wait_for_ends());
 }

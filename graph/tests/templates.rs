@@ -37,6 +37,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
+#[test]
+fn a_template_knows_the_names_and_depths_of_its_nodes() {
+    let afters: [&[usize]; 6] = [&[], &[0], &[0], &[1, 2], &[], &[0, 3]];
+    let template = template(&afters.map(|after| (Kind::Kernel, priority(0), after.to_vec())));
+    assert_eq!(template.depths(), [0, 1, 1, 2, 0, 3]);
+    assert_eq!([0, 5, 6].map(|number| template.name(number)), ["step 0", "step 5", ""]);
+    assert_eq!(Template::new().depths(), []);
+}
+
 fn template(steps: &[Step]) -> Template {
     let mut template = Template::new();
     for (number, (kind, priority, after)) in steps.iter().enumerate() {

@@ -268,6 +268,17 @@ fn each_relaxed_writer_counts() {
     assert_eq!(program.needs(&(8..12), Location::Host).fetches[0].from, device);
 }
 
+/// Another writer has an order with those after it: it is none of those that count together.
+#[test]
+fn a_relaxed_writer_takes_the_place_of_one_that_is_not() {
+    let mut program = Program::new(Some(Location::Host));
+    let (device, [first, then]) = (Location::Device(0), [(); 2].map(|()| program.node()));
+    program.validity.writes(&(0..12), device, &first);
+    program.validity.relaxes(&(0..12), device, &then);
+    (program.nodes[first], program.nodes[then]) = (Progress::Failed, Progress::Done);
+    assert_eq!(program.needs(&(0..12), device).lost, None);
+}
+
 /// A relaxed writer after one that has ended is no other of that one.
 #[test]
 fn a_relaxed_writer_counts_after_one_that_has_ended() {

@@ -98,6 +98,9 @@ fn a_chain_of_kernels_is_handed_out_at_once() {
     graph.complete(lane, 6).unwrap();
     assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 6);
     assert_eq!(graph.statistics().nodes, 0);
+    // None is being launched: the round ends.
+    assert!(graph.next(Runner::Device).is_none());
+    assert!(graph.append_running(&KERNEL).is_some());
 }
 
 #[test]
@@ -129,6 +132,12 @@ fn nothing_is_handed_out_behind_a_node_that_is_no_usual_kernel() {
         assert_eq!(next(&mut graph), first);
         assert_eq!(behind(&mut graph, first), []);
     }
+
+    // It is in no lane.
+    let mut host = graph();
+    let [function, _] = pair(&mut host, &Spec::of(Kind::Host), &KERNEL);
+    assert_eq!(host.next(Runner::Host).unwrap().node, function);
+    assert_eq!(behind(&mut host, function), []);
 
     // Its priority has changed.
     let mut raised = graph();
@@ -233,19 +242,21 @@ fn a_kernel_that_another_lane_waits_for_is_the_last() {
 
 #[test]
 fn ready_kernels_are_handed_out_at_once() {
-    let mut graph = graph();
-    let nodes = [(); 5].map(|()| graph.append(&KERNEL).unwrap());
-    // Behind them is nothing, or one kernel.
-    for after in &nodes[..3] {
-        graph.append(&Spec { after: &[*after], ..KERNEL }).unwrap();
+    for (priority, lane) in [(Priority::LOWEST, 0), (urgent(), 4)] {
+        let (mut graph, spec) = (graph(), Spec { priority, ..KERNEL });
+        let nodes = [(); 5].map(|()| graph.append(&spec).unwrap());
+        // Behind them is nothing, or one kernel.
+        for after in &nodes[..3] {
+            graph.append(&Spec { after: &[*after], ..spec }).unwrap();
+        }
+        assert_eq!(next(&mut graph), nodes[0]);
+        assert!(graph.has_ready_node() && !graph.may_wait_for_ends());
+        assert_eq!(beside(&mut graph, nodes[0]), nodes[1..]);
+        assert!(!graph.has_ready_node());
+        let values = nodes.map(|node| graph.launched(node).unwrap().at.unwrap());
+        let expected = [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2)];
+        assert_eq!(values.map(|at| (at.lane - lane, at.value)), expected);
     }
-    assert_eq!(next(&mut graph), nodes[0]);
-    assert!(graph.has_ready_node() && !graph.may_wait_for_ends());
-    assert_eq!(beside(&mut graph, nodes[0]), nodes[1..]);
-    assert!(!graph.has_ready_node());
-    let values = nodes.map(|node| graph.launched(node).unwrap().at.unwrap());
-    assert_eq!(values.map(|at| (at.lane, at.value)), [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2)]);
-
     let bounded = Graph::new(Options { lane_max: 1, ..Options::default() }).unwrap();
     assert!(bounded.may_wait_for_ends());
 }
@@ -347,8 +358,9 @@ fn a_node_that_is_taken_back_with_a_new_priority_has_its_place_in_that() {
     graph.set_priority(nodes[3], urgent()).unwrap();
     take_back(&mut graph, &nodes[1..]);
     graph.launched(nodes[0]).unwrap();
-    let order = [(); 4].map(|()| graph.next(Runner::Device).unwrap().node);
-    assert_eq!(order, [3, 1, 2, 4].map(|it: usize| nodes[it]));
+    let order = [(); 4].map(|()| graph.next(Runner::Device).map(|it| (it.node, it.place.unwrap().lane)).unwrap());
+    // It has given up its lane, which is one of the other group.
+    assert_eq!(order, [(3, 4), (1, 1), (2, 2), (4, 3)].map(|(it, lane): (usize, u8)| (nodes[it], lane)));
 }
 
 #[test]
@@ -400,4 +412,27 @@ fn a_phase_counts_the_kernels_of_volleys() {
             assert_eq!(order, expected, "{is_chain} {taken_back} {phase_max}");
         }
     }
+}
+
+/// Nothing is ready when the first is handed out.
+#[test]
+fn a_kernel_that_is_ready_alone_counts_in_its_phase() {
+    let mut graph = Graph::new(Options { phase_max: 2, ..Options::default() }).unwrap();
+    let first = graph.append(&KERNEL).unwrap();
+    assert_eq!(next(&mut graph), first);
+    let second = graph.append(&KERNEL).unwrap();
+    assert_eq!(beside(&mut graph, first), [second]);
+    [first, second].iter().for_each(|node| assert!(graph.launched(*node).is_ok()));
+    let [kernel, copy] = [KERNEL, Spec::of(Kind::Copy(Direction::DeviceToHost))].map(|it| graph.append(&it).unwrap());
+    assert_eq!([(); 2].map(|()| next(&mut graph)), [copy, kernel]);
+}
+
+#[test]
+fn nothing_is_handed_out_beside_a_kernel_in_the_phase_of_copies() {
+    let mut graph = graph();
+    let [kernel, copy] = [KERNEL, COPY].map(|spec| graph.append_running(&spec).unwrap().0);
+    let then = graph.append(&KERNEL).unwrap();
+    graph.launched(copy).unwrap();
+    assert_eq!(beside(&mut graph, kernel), []);
+    assert_eq!(next(&mut graph), then);
 }
