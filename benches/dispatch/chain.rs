@@ -66,6 +66,11 @@ impl Ground {
         Kernel::find(driver, driver.module_load(module.as_bytes())?, name)
     }
 
+    /// The calling thread may make events: those of templates are made when they are needed.
+    pub fn enter(&self) {
+        self.null.enter().expect("the software GPU has the context");
+    }
+
     /// From now on the calling thread does all: threads that see the same ends would share it by chance. Time stands
     /// still, so that it does not give up to look at the device.
     pub fn be_alone(&self) {

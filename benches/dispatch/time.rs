@@ -60,7 +60,13 @@ fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
     for _ in 0..=ROUNDS {
         let barrier = Barrier::new(threads as usize);
         let spans: Vec<Vec<Span>> = std::thread::scope(|scope| {
-            let spawn = |chain| scope.spawn(|| run(chain, shape, &barrier));
+            let barrier = &barrier;
+            let spawn = |chain| {
+                scope.spawn(move || {
+                    ground.enter();
+                    run(chain, shape, barrier)
+                })
+            };
             let threads: Vec<_> = chains.iter_mut().map(spawn).collect();
             threads.into_iter().map(|thread| thread.join().expect("no task fails")).collect()
         });

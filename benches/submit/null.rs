@@ -118,6 +118,11 @@ impl Null {
         self.host.since.store(if frozen { self.host.host.now().0 } else { 0 }, Ordering::Relaxed);
     }
 
+    /// Has its context current on the calling thread for calls that are passed on, too.
+    pub fn enter(&self) -> Result<()> {
+        self.inner.context_set_current(Some(Context(self.context.load(Ordering::Relaxed))))
+    }
+
     /// From now on completions are not written: copies stay pending.
     pub fn withhold(&self, withhold: bool) {
         self.withheld.store(withhold, Ordering::Relaxed);

@@ -86,10 +86,11 @@ impl Course {
         let (site, node) = (lane.site, lane.call.node);
         let events = match self.events.take() {
             Some(events) => events,
-            None => site.inside.take_events(site.device, self.plan.events())?,
+            None if self.plan.has_others() => site.inside.take_events(site.device, self.plan.events())?,
+            None => Arc::default(),
         };
         let (comes_after, visits) = site.inside.begin_span(node);
-        let forks = comes_after || self.is_resumed;
+        let forks = (comes_after || self.is_resumed) && self.plan.has_others();
         let mut pass = Pass { lane, events: &events, forks, begun: 1, visits, calls: Calls::default() };
         let ended = self.pass(&mut pass, steps);
         if let Err(error) = &ended {

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     waits: Vec<u32>,
     ends: Vec<End>,
     events: u32,
+    /// A step is in another lane than that of the task.
+    has_others: bool,
 }
 
 /// The steps of each lane that are certain to have ended, as counts from the first on.
@@ -53,7 +55,8 @@ impl Plan {
         let none = Open { last: usize::MAX, count: 0, clock: vec![0; usize::from(lanes)] };
         let mut open = vec![none; usize::from(lanes)];
         let mut clocks: Vec<Clock> = Vec::with_capacity(before.len());
-        let mut plan = Plan { steps: Vec::with_capacity(before.len()), waits: Vec::new(), ends: Vec::new(), events: 1 };
+        let steps = Vec::with_capacity(before.len());
+        let mut plan = Plan { steps, waits: Vec::new(), ends: Vec::new(), events: 1, has_others: false };
         for before in before {
             let lane = choose(&open, &clocks, &plan.steps, before);
             let (mut clock, first) = (open[lane].clock.clone(), plan.waits.len() as u32);
@@ -73,6 +76,7 @@ impl Plan {
             clock[lane] = own.count;
             (own.last, own.clock) = (plan.steps.len(), clock.clone());
             clocks.push(clock);
+            plan.has_others |= lane > 0;
             plan.steps.push(Placed { lane: lane as u8, event: NONE, waits: first..plan.waits.len() as u32 });
         }
         plan.end(&open);
@@ -119,9 +123,15 @@ impl Plan {
         &self.ends
     }
 
-    /// How many events it has.
+    /// How many events it has. Steps in one lane need none.
     pub fn events(&self) -> u32 {
-        self.events
+        if self.has_others { self.events } else { 0 }
+    }
+
+    /// Whether a step is in another lane than that of the task.
+    #[inline]
+    pub fn has_others(&self) -> bool {
+        self.has_others
     }
 }
 
@@ -222,6 +232,7 @@ mod tests {
     fn a_chain_has_one_lane_and_no_event() {
         let before: Vec<Vec<u32>> = (0..16_u32).map(|step| step.checked_sub(1).into_iter().collect()).collect();
         assert_eq!(check(&before, 8), [0, 0]);
+        assert_eq!(Plan::new(&before, 8).events(), 0, "nor one for the tasks before it");
     }
 
     /// Two chains that meet: one wait. Two orders that say the same: one wait too.
