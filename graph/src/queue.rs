@@ -213,9 +213,24 @@ impl Queue {
                 level.taken += 1;
                 return Some((node, &mut slots[node as usize]));
             }
+            if level.phase == 0 {
+                self.begin_alone(&slots[node as usize]);
+                return Some((node, &mut slots[node as usize]));
+            }
         }
         let node = self.pop_of_ring(slots)?;
         Some((node, &mut slots[node as usize]))
+    }
+
+    /// The only node is taken, and begins the round of its priority: with its phase, as no other one has a node.
+    #[inline(never)]
+    fn begin_alone(&mut self, slot: &Slot) {
+        let number = level_of(slot.effective);
+        let level = &mut self.levels[number];
+        (level.phase, level.taken) = (slot.kind.phase(), 1);
+        self.begun |= 1 << number;
+        self.rounds += 1;
+        self.sole = NONE;
     }
 
     #[inline(never)]

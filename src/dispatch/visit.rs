@@ -95,6 +95,37 @@ impl Shared {
         drop(visit);
     }
 
+    /// As [`Shared::pump`], behind a task that has just been appended: most often it is the only step.
+    pub fn pump_appended<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        if !held.may_take_ready_node() {
+            return self.pump(held);
+        }
+        held.turn.begin();
+        self.steps_by.note();
+        let mut kit = held.kit.take().unwrap_or_default();
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut visit = Visit::new(self);
+        if held.launch_step_alone(&mut kit) {
+            let_go(&mut held);
+            let Kit { launching, joins, copies, .. } = &mut *kit;
+            if joins.is_empty() {
+                self.launch_here(&mut held, launching, &[], copies, &mut visit);
+            } else {
+                self.launch_behind(&mut held, launching, joins, copies, &mut visit);
+            }
+        }
+        held.collect();
+        held.kit = Some(kit);
+        if held.may_have_step() {
+            self.take_steps(&mut held, &mut visit, &mut || false)
+        } else {
+            held.turn.end()
+        }
+        held.sleepers.tell_of_points();
+        self.leave(&mut held, &mut visit);
+        drop(visit);
+    }
+
     #[inline(never)]
     fn take_steps<'s>(
         self: &'s Arc<Shared>,

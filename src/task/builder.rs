@@ -228,7 +228,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             held = self.rank(held)?;
         }
         let handle = self.append(&mut held, &[])?;
-        shared.pump(held);
+        shared.pump_appended(held);
         Ok(handle)
     }
 
@@ -255,7 +255,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// Appends the task, after those that its use of data asks for. The caller has it dispatched ([`Shared::pump`]).
     pub(crate) fn append(self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let (set, mut after) = (self.set, self.nodes_before(held)?);
-        if let Some(handle) = Handle::behind_a_failure(self.before(), || format!("{:?}", self.name)) {
+        if self.follows_failure()
+            && let Some(handle) = Handle::behind_a_failure(self.before(), || format!("{:?}", self.name))
+        {
             return Ok(handle);
         }
         let is_stopped = set.is_stopped();
@@ -322,6 +324,20 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self.more.iter().flat_map(|more| more.after_launch.iter().copied())
     }
 
+    /// The node of a task that it comes after, if that is one of the same dispatcher.
+    #[inline]
+    fn node_of(&self, task: &Handle) -> Result<NodeId, Error> {
+        if task.is_of(self.shared) { Ok(task.node()) } else { Err(Error::Foreign { task: format!("{:?}", self.name) }) }
+    }
+
+    /// Whether a task that it comes after has failed.
+    #[inline]
+    fn follows_failure(&self) -> bool {
+        let has_failed = |task: &Handle| task.shared_outcome().has_failed();
+        self.after.iter().map_while(|task| *task).any(has_failed)
+            || self.more.as_ref().is_some_and(|more| more.after.iter().copied().any(has_failed))
+    }
+
     /// The nodes that it comes after, if it can be submitted.
     fn nodes_before(&self, state: &State) -> Result<Nodes, Error> {
         if state.is_closed {
@@ -330,10 +346,18 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if self.retries_most() > 0 {
             self.work.may_be_repeated(self.name)?;
         }
-        if self.before().chain(self.launched_before()).any(|task| !task.is_of(self.shared)) {
-            return Err(Error::Foreign { task: format!("{:?}", self.name) });
+        // The few first: an iterator over all would cost a tenth of the submission.
+        let mut nodes = Nodes::new();
+        for task in self.after.iter().map_while(|task| *task) {
+            nodes.push(self.node_of(task)?);
         }
-        Ok(self.before().map(Handle::node).collect())
+        if let Some(more) = &self.more {
+            for task in &more.after {
+                nodes.push(self.node_of(task)?);
+            }
+            more.after_launch.iter().try_for_each(|task| self.node_of(task).map(drop))?;
+        }
+        Ok(nodes)
     }
 
     /// Makes the edges from launches, and takes the reference away that the node has had until then.
