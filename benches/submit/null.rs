@@ -16,7 +16,9 @@ use overtake::hal::{
 use softgpu::{Clock, SoftGpu};
 
 /// While time stands still, it goes on by so much with each pause of a thread.
-const PAUSE: Nanos = Nanos::from_us(1);
+const PAUSE: Nanos = Nanos(200);
+/// Threads that are not to see the ends of work see them after so many looks.
+const LOOKS_IN_VAIN: u32 = 10_000;
 
 /// Real threads, and a clock that stops on demand. Under callgrind everything is so slow that copies would be late,
 /// and their streams would be doubted.
@@ -39,10 +41,13 @@ impl Host for Frozen {
         self.host.sleep(span);
     }
 
-    /// A thread that looks again until a time has come would look for ever, and take the processor from the others.
+    /// While time stands still, a thread that pauses lets the others on, and time goes on a little. A thread that found
+    /// a lock taken would never look again otherwise: under callgrind one thread runs at a time.
+    #[expect(clippy::disallowed_methods, reason = "threads of the machine, one of which has to let the others on")]
     fn pause(&self) {
         if self.since.load(Ordering::Relaxed) != 0 {
             self.since.fetch_add(PAUSE.0, Ordering::Relaxed);
+            std::thread::yield_now();
         }
         self.host.pause();
     }
@@ -91,8 +96,9 @@ pub struct Null {
     context: AtomicU64,
     withheld: AtomicBool,
     idle: AtomicBool,
-    /// The thread that sees the ends of work, if others do not.
+    /// The thread that sees the ends of work, if others do not, and the looks of others since its last one.
     witness: OnceLock<ThreadId>,
+    others_looked: AtomicU32,
     mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
 }
 
@@ -102,8 +108,18 @@ impl Null {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
         let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
         let [instant, withheld, idle] = [const { AtomicBool::new(false) }; 3];
-        let (context, witness) = (AtomicU64::new(0), OnceLock::new());
-        Arc::new(Null { inner, host, instant, context, withheld, idle, witness, mapped: Mutex::default() })
+        let (context, witness, others_looked) = (AtomicU64::new(0), OnceLock::new(), AtomicU32::new(0));
+        Arc::new(Null {
+            inner,
+            host,
+            instant,
+            context,
+            withheld,
+            idle,
+            witness,
+            others_looked,
+            mapped: Mutex::default(),
+        })
     }
 
     /// From now on no call of the submit path costs anything.
@@ -133,9 +149,21 @@ impl Null {
         self.idle.store(true, Ordering::Relaxed);
     }
 
-    /// From now on only the calling thread sees the ends of work, so that it does all that they lead to.
+    /// From now on only the calling thread sees the ends of work, so that it does all that they lead to. On a busy
+    /// machine another thread may launch that work, behind the calling thread's only look: so others see the ends as
+    /// well, once they have looked in vain for long.
     pub fn be_seen_here(&self) {
         let _ = self.witness.set(std::thread::current().id());
+    }
+
+    /// Whether the calling thread sees the ends of work.
+    fn is_seen(&self) -> bool {
+        let Some(witness) = self.witness.get() else { return true };
+        let is_here = *witness == std::thread::current().id();
+        if is_here {
+            self.others_looked.store(0, Ordering::Relaxed);
+        }
+        is_here || self.others_looked.fetch_add(1, Ordering::Relaxed) >= LOOKS_IN_VAIN
     }
 
     fn is_instant(&self) -> bool {
@@ -193,8 +221,7 @@ impl Driver for Null {
     }
 
     fn event_query(&self, event: Event) -> Result<bool> {
-        let is_seen = self.witness.get().is_none_or(|witness| *witness == std::thread::current().id());
-        self.or(is_seen, |inner| inner.event_query(event))
+        self.or(self.is_seen(), |inner| inner.event_query(event))
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
