@@ -427,5 +427,17 @@ mod tests {
         (1..=2).for_each(|node| queue.push(&mut slots, node));
         assert_eq!([(); 2].map(|()| queue.pop_one(&mut slots)), [Some(2), Some(1)], "the phase at hand goes on");
         assert!(queue.is_empty());
+        assert_eq!(queue.rounds, 2, "only an earlier phase begins another round");
+    }
+
+    #[test]
+    fn nodes_that_are_ready_together_begin_a_round_that_ends() {
+        let (mut queue, mut slots) = (Queue::new(8, 8), slots(2));
+        slots.iter_mut().for_each(|slot| slot.effective = Priority::new(3).unwrap());
+        (0..2).for_each(|node| queue.push(&mut slots, node));
+        assert_eq!([(); 2].map(|()| queue.pop_one(&mut slots)), [Some(0), Some(1)]);
+        assert!(!queue.is_at_rest());
+        queue.end_round();
+        assert!(queue.is_at_rest());
     }
 }

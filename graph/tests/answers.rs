@@ -1,6 +1,6 @@
 //! Answers about nodes that are ready, that have ended, or whose priority has changed.
 
-use overtake_graph::{Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
+use overtake_graph::{Graph, Kind, NodeId, Options, Order, Point, Priority, Runner, Spec};
 
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
@@ -42,6 +42,51 @@ fn a_node_of_the_device_may_be_there_until_no_more_is_found() {
     assert!(next(&mut graph, Runner::Device).is_none() && !graph.has_device_node());
     let physx = Graph::new(Options { order: Order::PhysX, ..Options::default() }).unwrap();
     assert!(physx.has_device_node(), "only a pass tells");
+}
+
+/// The nodes of the same priority and of lower ones do not count, whether one is ready or several are.
+#[test]
+fn a_node_is_more_urgent_only_with_a_higher_priority() {
+    let mut graph = graph();
+    let priority = |number| Priority::new(number).unwrap();
+    let answers = |graph: &Graph| [1, 2, 3, 4].map(|number| graph.has_more_urgent(priority(number)));
+    assert_eq!(answers(&graph), [false; 4]);
+    for _ in 0..2 {
+        graph.append(&Spec { priority: priority(3), ..KERNEL }).unwrap();
+        assert_eq!(answers(&graph), [true, true, false, false]);
+    }
+}
+
+/// Then its work in other lanes has to wait for those nodes.
+#[test]
+fn a_node_comes_after_others_until_they_have_ended_or_a_barrier_is_set() {
+    let mut graph = graph();
+    let first = graph.append(&KERNEL).unwrap();
+    let then = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(next(&mut graph, Runner::Device), Some(first));
+    assert!(!graph.comes_after(first));
+    let at = graph.launched(first).unwrap().at.unwrap();
+    assert_eq!(next(&mut graph, Runner::Device), Some(then));
+    assert!(graph.comes_after(then));
+    graph.complete(at.lane, at.value).unwrap();
+    assert!(!graph.comes_after(then));
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(first));
+    assert!(graph.comes_after(first), "it is not known any more");
+    graph.sync_point(then).unwrap();
+    assert!(graph.comes_after(then));
+}
+
+/// A point that no node stands for is one of its lane.
+#[test]
+fn the_next_node_of_a_lane_that_was_advanced_has_a_later_point() {
+    let mut graph = graph();
+    let first = graph.append(&KERNEL).unwrap();
+    let then = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(next(&mut graph, Runner::Device), Some(first));
+    let at = graph.launched(first).unwrap().at.unwrap();
+    assert_eq!([(); 2].map(|()| graph.advance(at.lane)), [at.value + 1, at.value + 2]);
+    assert_eq!(next(&mut graph, Runner::Device), Some(then));
+    assert_eq!(graph.launched(then).unwrap().at, Some(Point { value: at.value + 3, ..at }));
 }
 
 #[test]

@@ -38,12 +38,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 #[test]
-fn a_template_knows_the_names_and_depths_of_its_nodes() {
+fn a_template_knows_its_nodes_and_those_before_each() {
     let afters: [&[usize]; 6] = [&[], &[0], &[0], &[1, 2], &[], &[0, 3]];
     let template = template(&afters.map(|after| (Kind::Kernel, priority(0), after.to_vec())));
     assert_eq!(template.depths(), [0, 1, 1, 2, 0, 3]);
     assert_eq!([0, 5, 6].map(|number| template.name(number)), ["step 0", "step 5", ""]);
     assert_eq!(Template::new().depths(), []);
+    let before = [0, 1, 2, 3, 4, 5].map(|number| template.before(number).collect::<Vec<_>>());
+    assert_eq!(before, afters);
 }
 
 fn template(steps: &[Step]) -> Template {

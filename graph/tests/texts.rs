@@ -68,7 +68,9 @@ fn a_repetition_of_nothing_and_of_no_times_is_none() {
 
 #[test]
 fn blocks_behind_each_other_are_not_in_each_other() {
-    assert_eq!(Program::parse(&"repeat 1 { (a) } ".repeat(40)).unwrap().computations.len(), 40);
+    for block in ["repeat 1 { (a) } ", "section one { (a) } "] {
+        assert_eq!(Program::parse(&block.repeat(40)).unwrap().computations.len(), 40, "{block}");
+    }
 }
 
 #[test]
@@ -264,6 +266,21 @@ fn deeper_sections_are_single_nodes() {
     assert!(none.contains("s0 [label=\"outer\\n4 computations") && !none.contains("s1"), "{none}");
     let edges: Vec<&str> = none.lines().filter(|line| line.contains("->") && !line.contains("label")).collect();
     assert_eq!(edges, ["  0 -> s0;", "  s0 -> 5;"]);
+}
+
+/// It is in the box of a place that all of it is at, and in none otherwise.
+#[test]
+fn a_section_that_is_one_node_has_a_priority_bytes_and_a_place() {
+    let text = "section one { (x) priority 3 (y) } section two { (x const) (x const) } section three { (y) !y const }";
+    let program = Program::parse(text).unwrap();
+    let dot = program.plan(&policies(""), 1).unwrap().dot(&program, 0);
+    for line in [
+        "\n    s0 [label=\"one\\n2 computations\\npriority 3\\n2 bytes transferred\", fillcolor=9];\n",
+        "\n    s1 [label=\"two\\n2 computations\", fillcolor=9];\n",
+        "\n  s2 [label=\"three\\n2 computations\\n1 bytes transferred\", fillcolor=9];\n",
+    ] {
+        assert!(dot.contains(line), "{dot}");
+    }
 }
 
 #[test]
