@@ -81,8 +81,11 @@ fn stretch(bits: u16, more: u16, device: u8) -> Vec<(Wish, Vec<usize>)> {
     (0..usize::from(more % 9)).map(wish).collect()
 }
 
+/// Miri interprets: programs of eighty moves took it more than five minutes.
+const MOVES_MAX: usize = if cfg!(miri) { 16 } else { 80 };
+
 fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
-    vec(any::<Move>(), 1..most)
+    vec(any::<Move>(), 1..most.min(MOVES_MAX))
 }
 
 /// The same move, but of those that append tasks most append a kernel that is not held and has one turn, behind none or
