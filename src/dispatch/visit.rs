@@ -83,16 +83,7 @@ impl Shared {
         // Nothing has changed that a thread waits for.
         held.pause();
         self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
-        held.collect();
-        held.kit = Some(kit);
-        if held.may_have_step() {
-            self.take_steps(held, &mut visit, &mut || false)
-        } else {
-            held.turn.end()
-        }
-        held.sleepers.tell_of_points();
-        self.leave(held, &mut visit);
-        drop(visit);
+        self.go_on(held, kit, &mut visit);
     }
 
     /// As [`Shared::pump`], behind a task that has just been appended: most often it is the only step.
@@ -114,16 +105,21 @@ impl Shared {
                 self.launch_behind(&mut held, launching, joins, copies, &mut visit);
             }
         }
+        self.go_on(&mut held, kit, &mut visit);
+    }
+
+    /// Ends a visit that has begun with a launch: with the steps behind that, if there are any.
+    #[inline(always)] // once in each of two ways to submit
+    fn go_on<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, kit: Box<Kit>, visit: &mut Visit<'s>) {
         held.collect();
         held.kit = Some(kit);
         if held.may_have_step() {
-            self.take_steps(&mut held, &mut visit, &mut || false)
+            self.take_steps(held, visit, &mut || false)
         } else {
             held.turn.end()
         }
         held.sleepers.tell_of_points();
-        self.leave(&mut held, &mut visit);
-        drop(visit);
+        self.leave(held, visit);
     }
 
     #[inline(never)]
@@ -210,7 +206,7 @@ impl Shared {
     }
 
     /// Makes a launch behind its joins, and takes the lock again to report it.
-    #[inline(always)] // of three callers two have no joins; the one that submits knows most of the launch
+    #[inline(always)] // of four callers three have no joins; those that submit know most of the launch
     fn launch_here<'s>(
         self: &'s Arc<Shared>,
         held: &mut Held<'s>,
