@@ -12,7 +12,7 @@ import weakref
 import overtake
 import overtake_exchange as exchange
 from overtake import discard, read, read_write, relaxed, write
-from test_overtake import Device
+from test_overtake import WithDispatcher
 
 COUNT = 4096
 BYTES = 4 * COUNT
@@ -55,16 +55,11 @@ class Producer:
         return self.view.__dlpack__(stream=stream)
 
 
-class Arrays(unittest.TestCase):
+class Arrays(WithDispatcher):
     def setUp(self):
-        self.device = Device()
-        self.dispatcher = overtake.Dispatcher()
+        super().setUp()
         self.arrays = self.dispatcher.arrays()
         self.add = self.arrays.kernel(kernels(), "work_add", "const pointer, const pointer, pointer, uint32")
-
-    def tearDown(self):
-        self.dispatcher.close()
-        overtake.close()
 
     def sum_of(self, left, right, total, **options):
         return self.add(COUNT // 256, 256, **options)(left, right, total, COUNT)

@@ -83,6 +83,19 @@ class Device:
         return made.value
 
 
+class WithDispatcher(unittest.TestCase):
+    """The cases of another file, each with a device and a dispatcher of its own."""
+
+    def setUp(self):
+        self.device = Device()
+        self.dispatcher = overtake.Dispatcher()
+        self.tasks = self.dispatcher.tasks()
+
+    def tearDown(self):
+        self.dispatcher.close()
+        overtake.close()
+
+
 class WithLibrary(unittest.TestCase):
     def setUp(self):
         warnings.simplefilter("ignore")

@@ -5,21 +5,12 @@ import threading
 import unittest
 
 import overtake
-from test_overtake import Device
+from test_overtake import WithDispatcher
 
 SIZE = 64 << 10
 
 
-class Pipelines(unittest.TestCase):
-    def setUp(self):
-        self.device = Device()
-        self.dispatcher = overtake.Dispatcher()
-        self.tasks = self.dispatcher.tasks()
-
-    def tearDown(self):
-        self.dispatcher.close()
-        overtake.close()
-
+class Pipelines(WithDispatcher):
     def line(self, **options):
         return self.tasks.pipeline("camera", SIZE, stages=2, **options)
 

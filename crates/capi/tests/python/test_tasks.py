@@ -11,21 +11,12 @@ import unittest
 import weakref
 
 import overtake
-from test_overtake import Device
+from test_overtake import Device, WithDispatcher
 
 SIZE = 64 << 10
 
 
-class Tasks(unittest.TestCase):
-    def setUp(self):
-        self.device = Device()
-        self.dispatcher = overtake.Dispatcher()
-        self.tasks = self.dispatcher.tasks()
-
-    def tearDown(self):
-        self.dispatcher.close()
-        overtake.close()
-
+class Tasks(WithDispatcher):
     def pinned(self):
         return self.device.made("cuMemHostAlloc", ctypes.c_size_t(SIZE), 0)
 

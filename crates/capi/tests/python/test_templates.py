@@ -7,7 +7,7 @@ import unittest
 import weakref
 
 import overtake
-from test_overtake import Device
+from test_overtake import WithDispatcher
 
 SIZE = 16 << 10
 
@@ -22,16 +22,7 @@ class Work:
         self.priority = None
 
 
-class Templates(unittest.TestCase):
-    def setUp(self):
-        self.device = Device()
-        self.dispatcher = overtake.Dispatcher()
-        self.tasks = self.dispatcher.tasks()
-
-    def tearDown(self):
-        self.dispatcher.close()
-        overtake.close()
-
+class Templates(WithDispatcher):
     def test_replays_have_arguments_and_priorities(self):
         template, seen = overtake.Template(), []
 
