@@ -213,10 +213,8 @@ pub unsafe extern "C" fn overtake_array_bring(
             Location::Host => used.to_host()?,
             Location::Device(device) => used.to(device)?,
         };
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, made.home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, made.home, task) };
         Ok(())
     })
 }

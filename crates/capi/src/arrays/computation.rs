@@ -124,10 +124,8 @@ pub unsafe extern "C" fn overtake_compute(
         }
         computation = (0..spec.references).fold(computation, |computation, _| computation.held());
         let handle = computation.retries(spec.retries).submit()?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, set.home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, set.home, task) };
         Ok(())
     })
 }

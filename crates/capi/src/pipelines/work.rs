@@ -65,10 +65,8 @@ pub unsafe extern "C" fn overtake_pipeline_replay(
             // SAFETY: the caller's promise.
             Ok((unsafe { replayed.submit(CALL, &side.tasks, home, submit) }?, home))
         })?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, home, task) };
         Ok(())
     })
 }
@@ -131,10 +129,8 @@ pub unsafe extern "C" fn overtake_pipeline_copy(
             };
             Ok((submit(CALL, &mut side.end, copy)?, home))
         })?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, home, task) };
         Ok(())
     })
 }
@@ -166,10 +162,8 @@ pub unsafe extern "C" fn overtake_pipeline_submit(
             let handle = unsafe { described.submit(CALL, &side.tasks, home, |builder| submit(CALL, end, builder)) }?;
             Ok((handle, home))
         })?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, home, task) };
         Ok(())
     })
 }

@@ -96,6 +96,17 @@ pub fn add(handle: Handle, home: Home) -> *mut overtake_task {
     TASKS.add(Submitted { handle, home })
 }
 
+/// Writes the handle of C for a task, unless `place` is null.
+///
+/// # Safety
+/// `place` is null or points at a handle.
+pub unsafe fn hand_out(handle: Handle, home: Home, place: *mut *mut overtake_task) {
+    if !place.is_null() {
+        // SAFETY: not null, and the caller's.
+        unsafe { place.write(add(handle, home)) };
+    }
+}
+
 /// The task of a handle, if it belongs to this dispatcher.
 pub fn find(call: &str, task: *const overtake_task, dispatcher: u64) -> Outcome<Handle> {
     let found = TASKS.with(call, task, Submitted::clone)?;
@@ -155,10 +166,8 @@ pub unsafe extern "C" fn overtake_submit(
         };
         // SAFETY: the caller's promise.
         let handle = unsafe { described.submit(CALL, &set, home, submit) }?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(add(handle, home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { hand_out(handle, home, task) };
         Ok(())
     })
 }

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::Arc;
 
 use overtake::task::{Handle, Lane, Recording, Replay, Step, Tasks, Template};
 
@@ -115,7 +114,7 @@ unsafe impl Sync for StepData {}
 /// A template before and after its first replay.
 enum State {
     Recording(Recording<Arguments>, Vec<Step>),
-    Ready(Arc<Template<Arguments>>),
+    Ready(Template<Arguments>),
 }
 
 static TEMPLATES: Handles<Option<State>> = Handles::new(Kind::Template);
@@ -262,22 +261,20 @@ fn record(
 }
 
 /// The template of a handle, which is recorded now at the latest.
-fn finished(call: &str, template: *const overtake_template) -> Outcome<Arc<Template<Arguments>>> {
+fn finished(call: &str, template: *const overtake_template) -> Outcome<Template<Arguments>> {
     change(call, template, |state| {
-        if let State::Recording(recording, _) = state {
-            let recording = std::mem::take(recording);
-            *state = State::Ready(Arc::new(recording.finish()?));
-        }
-        match state {
-            State::Ready(template) => Ok(Arc::clone(template)),
-            State::Recording(..) => Err(Failure::argument(&format!("{call}: the template is not recorded"))),
-        }
+        let ready = match state {
+            State::Recording(recording, _) => std::mem::take(recording).finish()?,
+            State::Ready(template) => return Ok(template.clone()),
+        };
+        *state = State::Ready(ready.clone());
+        Ok(ready)
     })
 }
 
 /// A replay as C has described it.
 pub struct Replayed {
-    template: Arc<Template<Arguments>>,
+    template: Template<Arguments>,
     spec: ReplaySpec,
     data: Data,
 }
@@ -351,10 +348,8 @@ pub unsafe extern "C" fn overtake_template_replay(
         let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(needs))?;
         // SAFETY: the caller's promise.
         let handle = unsafe { replayed.submit(CALL, &set, home, |replay| Ok(replay.submit()?)) }?;
-        if !task.is_null() {
-            // SAFETY: not null, and the caller's.
-            unsafe { task.write(task::add(handle, home)) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { task::hand_out(handle, home, task) };
         Ok(())
     })
 }
