@@ -95,15 +95,18 @@ pub fn subtitle(run: &Run) -> String {
 /// Bulk bandwidth in percent of the bandwidth of bulk alone.
 #[must_use]
 pub fn percent_of_raw(row: &BenchRow) -> Option<f64> {
-    let (bulk, raw) = row.bulk_gbps.zip(row.raw_gbps)?;
-    (raw > 0.0).then(|| 100.0 * bulk / raw)
+    percent(row.bulk_gbps, row.raw_gbps)
 }
 
 /// Bandwidth of bulk and urgent work together, in percent of the bandwidth of bulk alone.
 #[must_use]
 pub fn percent_of_raw_together(row: &BenchRow) -> Option<f64> {
-    let together = row.bulk_gbps? + row.urgent_gbps?;
-    percent_of_raw(&BenchRow { bulk_gbps: Some(together), raw_gbps: row.raw_gbps, ..BenchRow::default() })
+    percent(row.bulk_gbps.zip(row.urgent_gbps).map(|(bulk, urgent)| bulk + urgent), row.raw_gbps)
+}
+
+fn percent(part_gbps: Option<f64>, raw_gbps: Option<f64>) -> Option<f64> {
+    let (part, raw) = part_gbps.zip(raw_gbps)?;
+    (raw > 0.0).then(|| 100.0 * part / raw)
 }
 
 /// The values of `key` in the order of their first rows.

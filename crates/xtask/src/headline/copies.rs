@@ -1,10 +1,10 @@
 //! The table of a bench: the effect of each method on urgent copies and on bulk.
 
-use report::views::percent_of_raw_together;
+use report::views::{percent_of_raw, percent_of_raw_together};
 use report::{BenchRow, Column, Table, format};
 
 use super::cells::{NONE, Tail, factor, gbps, spread, tail};
-use super::groups::{Group, bulk_percent, current, groups, over_idle};
+use super::groups::{Group, current, groups, over_idle};
 use super::{pictures, sources};
 use crate::stored::Stored;
 
@@ -46,7 +46,7 @@ const COLUMNS: [(&str, bool, Cell); 18] = [
     ("missed", false, |group| group.missed().unwrap_or(NONE.to_owned())),
     ("call ns", false, |group| spread(&group.values(|row| row.call_ns), |ns| format::grouped(ns, 0))),
     ("bulk GB/s", false, |group| spread(&group.values(|row| row.bulk_gbps), gbps)),
-    ("% of bulk alone", false, |group| spread(&group.values(bulk_percent), |percent| format!("{percent:.0}"))),
+    ("% of bulk alone", false, |group| spread(&group.values(percent_of_raw), |percent| format!("{percent:.0}"))),
     ("% with urgent", false, |group| spread(&group.values(percent_of_raw_together), |percent| format!("{percent:.0}"))),
     ("rescues", false, |group| {
         let most = group.rows.iter().map(|row| row.rescues).max().unwrap_or(0);

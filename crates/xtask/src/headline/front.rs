@@ -1,10 +1,11 @@
 //! Figures that pages quote in their text, and the table of the library.
 
+use report::views::percent_of_raw;
 use report::{BenchRow, Column, Table, format};
 
 use super::cells::{factor, gbps, range, spread};
 use super::copies::group_tail;
-use super::groups::{Group, Key, bulk_percent, current, groups, over_idle};
+use super::groups::{Group, Key, current, groups, over_idle};
 use super::programs::rows_of;
 use super::sources::{self, asked, device};
 use crate::stored::Stored;
@@ -59,7 +60,7 @@ pub fn library(runs: &[Stored], words: &[&str]) -> Result<String, String> {
                     spread(&group.values(over_idle), factor),
                     group_tail(group),
                     spread(&group.values(|row| row.bulk_gbps), gbps),
-                    spread(&group.values(bulk_percent), |percent| format!("{percent:.0}")),
+                    spread(&group.values(percent_of_raw), |percent| format!("{percent:.0}")),
                 ]);
             }
         }
@@ -75,7 +76,7 @@ pub fn express(runs: &[Stored], words: &[&str]) -> Result<String, String> {
         return Ok("not measured yet".to_owned());
     }
     let over: Vec<f64> = rows.iter().filter_map(over_idle).collect();
-    let kept: Vec<f64> = rows.iter().filter_map(bulk_percent).collect();
+    let kept: Vec<f64> = rows.iter().filter_map(percent_of_raw).collect();
     Ok(format!(
         "{} times the idle median at {} % of the bandwidth that bulk has alone in the same run ({})",
         range(&over, |factor| format!("{factor:.1}")),
@@ -149,7 +150,7 @@ pub fn guarded_bulk(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     sizes.dedup();
     let of_size = |bytes: u64| {
         let its = groups.iter().filter(ours).filter(|group| group.key.bytes.1 == bytes);
-        let kept: Vec<f64> = its.flat_map(|group| group.values(bulk_percent)).collect();
+        let kept: Vec<f64> = its.flat_map(|group| group.values(percent_of_raw)).collect();
         format!("of {} {} %", format::size(bytes), range(&kept, |percent| format!("{percent:.0}")))
     };
     let texts: Vec<String> = sizes.into_iter().map(of_size).collect();

@@ -82,8 +82,3 @@ pub fn groups(runs: &[&Stored]) -> Vec<Group> {
 pub fn over_idle(row: &BenchRow) -> Option<f64> {
     row.p50_us.zip(row.idle_p50_us).map(|(p50_us, idle_us)| p50_us / idle_us)
 }
-
-/// The bandwidth of bulk in percent of its bandwidth alone.
-pub fn bulk_percent(row: &BenchRow) -> Option<f64> {
-    row.bulk_gbps.zip(row.raw_gbps).map(|(bulk, raw)| 100.0 * bulk / raw)
-}

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use report::figure::{Gap, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
 use report::trace::Trace;
+use report::views::percent_of_raw;
 use report::{Distribution, format};
 
 use super::cells::median;
 use super::front;
-use super::groups::{Group, bulk_percent, current, groups, over_idle};
+use super::groups::{Group, current, groups, over_idle};
 use super::programs::rows_of;
 use super::video::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::stored::{FOLDER, Stored};
@@ -97,7 +98,7 @@ fn bench_panels(groups: &[Group]) -> Vec<RangePanel> {
         groups.iter().filter_map(row).collect()
     };
     let panels =
-        [("median latency, us", rows(|row| row.p50_us)), ("bulk bandwidth, % of bulk alone", rows(bulk_percent))];
+        [("median latency, us", rows(|row| row.p50_us)), ("bulk bandwidth, % of bulk alone", rows(percent_of_raw))];
     panels
         .into_iter()
         .filter(|(_, rows)| !rows.is_empty())

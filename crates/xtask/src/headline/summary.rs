@@ -1,9 +1,10 @@
 //! The one table of the front page: an urgent copy through the library and from an unmodified program.
 
+use report::views::percent_of_raw;
 use report::{Column, Table, format};
 
 use super::cells::{factor, spread};
-use super::groups::{Group, bulk_percent, groups, over_idle};
+use super::groups::{Group, groups, over_idle};
 use super::programs::Line;
 use super::sources::{self, asked};
 use crate::stored::Stored;
@@ -61,7 +62,7 @@ fn library_cells(groups: &[Group], direction: &str) -> Option<[String; 6]> {
     let (idle, native, ours) = (find("idle")?, find("native+priority")?, find("kernel/hold")?);
     let p50 = |group: &Group| spread(&group.values(|row| row.p50_us), format::us);
     let over = |group: &Group| spread(&group.values(over_idle), factor);
-    let kept = spread(&ours.values(bulk_percent), |percent| format!("{percent:.0}"));
+    let kept = spread(&ours.values(percent_of_raw), |percent| format!("{percent:.0}"));
     Some([p50(idle), p50(native), over(native), p50(ours), over(ours), kept])
 }
 

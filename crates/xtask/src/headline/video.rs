@@ -1,11 +1,12 @@
 //! The table of the front page about video: pictures with deadlines beside every background at once, with the queues
 //! that the command asks for.
 
+use report::views::percent_of_raw;
 use report::{Column, Table};
 
 use super::cells::{NONE, factor, spread};
 use super::copies::group_tail;
-use super::groups::{Group, bulk_percent, groups, over_idle};
+use super::groups::{Group, groups, over_idle};
 use super::sources::{self, asked};
 use crate::stored::Stored;
 
@@ -46,7 +47,7 @@ pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
                 group.missed().unwrap_or(NONE.to_owned()),
                 spread(&group.values(over_idle), factor),
                 group_tail(group),
-                spread(&group.values(bulk_percent), |percent| format!("{percent:.0}")),
+                spread(&group.values(percent_of_raw), |percent| format!("{percent:.0}")),
             ]);
         }
     }
