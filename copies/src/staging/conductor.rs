@@ -267,7 +267,7 @@ impl<'a> Conductor<'a> {
         }
         let shape = self.call.packed(index, slot.address);
         let driver = self.means.driver;
-        // SAFETY: the slot stays pinned, and is given to no other piece before the event behind the copy. The caller
+        // SAFETY: the slot stays pinned, and is given to no other piece before the mark behind the copy. The caller
         // vouches for the device's side.
         if let Err(error) = unsafe { copy_shape(driver, direction, &shape, stream) } {
             self.means.ring.give(slot);
