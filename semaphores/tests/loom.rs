@@ -1,6 +1,6 @@
 //! Model checks of the counts: every interleaving of raises, lowers, boosts and an opening.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-semaphores --test loom --release`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-semaphores --profile loom --test loom`.
 #![cfg(loom)]
 
 use loom::sync::Arc;

@@ -1,6 +1,6 @@
 //! Model checks of the state of a stage: schedules of arrivals, waits and departures.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-stages --test loom --release`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-stages --profile loom --test loom`.
 #![cfg(loom)]
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Model checks of bells: every interleaving of a listener that falls asleep and threads that ring.
 //!
 //! A listener that sleeps for ever is a deadlock, which ends the check. Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p overtake-threads --test loom --release`.
+//! `RUSTFLAGS="--cfg loom" cargo test -p overtake-threads --profile loom --test loom`.
 #![cfg(loom)]
 
 use driver::RealHost;
