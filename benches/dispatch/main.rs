@@ -5,7 +5,8 @@
 //! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
 //! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
 //! instructions, and `-- shapes device` the same on a device beside streams and events; `-- stress` prints that of
-//! tasks on arrays there, as CUDASTF's stress tests measure it, and `-- stress instructions` its instructions.
+//! tasks on arrays there, as CUDASTF's stress tests measure it, `-- stress instructions` its instructions, and
+//! `-- stress shapes` the six shapes on arrays.
 //! `-- frame` prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a
 //! pipeline. `-- beside 1 8` puts ready to complete beside oneTBB's flow graph, in one process and in turns
 //! (`graph/benches/beside.sh`). Each figure that has a limit stands beside it, and the program fails if one is above.
@@ -15,6 +16,7 @@
 //! dispatcher, which launches one task at a time, so it is also the time that the launching thread spends on a task.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
+mod array_shapes;
 mod beside;
 mod chain;
 mod count;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         ["shapes", "instructions"] => patterns::report(true),
         ["shapes", "device"] => device::report(),
         ["stress"] => stress::report(),
+        ["stress", "shapes"] => array_shapes::report(),
         ["stress", "instructions"] => stress::report_instructions(),
         ["frame"] => frame::report(),
         ["stages"] => stages::report(),
