@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use graph::Point;
 use hal::{Event, Nanos};
 
 use crate::dispatch::trail::Trail;
@@ -9,6 +10,9 @@ use crate::dispatch::trail::Trail;
 /// So many marks of a lane may be pending. A further one takes the place of the newest. While no thread waits, the
 /// device is asked about them so seldom that eight chains that join each other need more than eight.
 pub(crate) const MARKS_MAX: usize = 32;
+
+/// So many marks are made early in a lane behind a join that came late, and behind one that needed such a mark.
+const EARLY: u8 = 16;
 
 /// An event, recorded when all up to the point had been submitted, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,9 @@ pub(crate) struct Marks {
     covered: u64,
     /// The point of the last mark that the device has come to.
     complete: u64,
+    /// So many launches in the lane have its last point marked before them: other lanes have joined points behind
+    /// which there was more, and waited for that too.
+    early: u8,
     /// The nodes behind its last points.
     pub trail: Trail,
     pending: VecDeque<Mark>,
@@ -81,9 +88,9 @@ pub(crate) struct Marks {
 impl Default for Marks {
     fn default() -> Marks {
         let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
-        let (trail, ends_with_kernel) = (Trail::default(), false);
+        let (trail, ends_with_kernel, early) = (Trail::default(), false, 0);
         let [submitted, wanted, awaited, covered, complete] = [0; 5];
-        Marks { submitted, wanted, awaited, ends_with_kernel, can_begin, covered, complete, trail, pending, spare }
+        Marks { submitted, wanted, awaited, ends_with_kernel, can_begin, covered, complete, early, trail, pending, spare }
     }
 }
 
@@ -118,6 +125,43 @@ impl Marks {
         self.covered = mark.value;
         self.pending.push_back(mark);
         self.find_can_begin();
+    }
+
+    /// The event for which another lane waits in place of a point: that of the first mark that stands for it, or of one
+    /// that is to be recorded. There is one: a lane has events, and they are pending or spare.
+    pub fn join(&mut self, point: Point) -> Join {
+        let Point { lane, value } = point;
+        if let Some(mark) = self.behind(value) {
+            if self.early > 0 && mark.value < self.submitted {
+                self.early = EARLY;
+            }
+            return Join { lane, event: mark.event, record: None };
+        }
+        if value < self.submitted {
+            self.early = EARLY;
+        }
+        let event = self.take_event().expect("a lane has events, and they are pending or spare");
+        Join { lane, event, record: Some(self.submitted) }
+    }
+
+    /// Whether points are to be marked early.
+    #[inline]
+    pub fn is_joined_late(&self) -> bool {
+        self.early > 0
+    }
+
+    /// Whether the last point is to be marked before the next launch.
+    #[inline]
+    pub fn is_marked_early(&self) -> bool {
+        self.early > 0 && self.is_uncovered()
+    }
+
+    /// Marks it: a join of the lane itself.
+    #[cold]
+    pub fn mark_early(&mut self, lane: u8) -> Option<Join> {
+        self.early -= 1;
+        let event = self.take_event()?;
+        Some(Join { lane, event, record: Some(self.submitted) })
     }
 
     /// The first mark that stands for this point.

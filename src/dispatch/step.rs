@@ -7,7 +7,7 @@ use graph::{Cause, Kind, NodeId, Runner};
 use hal::Nanos;
 
 use crate::dispatch::kit::{Kit, Launching, Step};
-use crate::dispatch::marks::{Join, Mark, Marks};
+use crate::dispatch::marks::{Join, Mark};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
 use crate::work::caught::Panic;
@@ -177,7 +177,10 @@ impl State {
         if ready.joins.is_empty() {
             kit.launching.call.can_begin.set(self.marks[usize::from(lane)].can_begin);
         } else {
-            kit.joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
+            kit.joins.extend(ready.joins.iter().map(|point| self.marks[usize::from(point.lane)].join(*point)));
+        }
+        if self.marks[usize::from(lane)].is_marked_early() {
+            self.mark_early(lane, &mut kit.joins);
         }
         let body = self.bodies.running(node);
         if !matches!(body.work, Work::Launch(_)) {
@@ -186,6 +189,14 @@ impl State {
         // The work of the launch before is its node's again, so there is none in the kit.
         std::mem::swap(&mut body.work, &mut kit.launching.work);
         Next::Launch
+    }
+
+    /// The last point of the lane is marked before the launch at hand, unless it is anyway.
+    #[inline(never)]
+    pub fn mark_early(&mut self, lane: u8, joins: &mut Vec<Join>) {
+        if joins.iter().all(|join| join.lane != lane) {
+            joins.extend(self.marks[usize::from(lane)].mark_early(lane));
+        }
     }
 
     /// A node of the device without work is launched, such as a task that was named and has none.
@@ -348,16 +359,6 @@ enum Next {
     Launch,
     /// It has none.
     Empty(NodeId),
-}
-
-/// The event for which a lane waits in place of this point.
-fn join(marks: &mut [Marks], point: &graph::Point) -> Join {
-    let marks = &mut marks[usize::from(point.lane)];
-    if let Some(mark) = marks.behind(point.value) {
-        return Join { lane: point.lane, event: mark.event, record: None };
-    }
-    let event = marks.take_event().expect("a lane has events, and they are pending or spare");
-    Join { lane: point.lane, event, record: Some(marks.submitted) }
 }
 
 #[cold]

@@ -80,9 +80,17 @@ impl Shared {
         let mut kit = held.kit.take().unwrap_or_default();
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
         let mut visit = Visit::new(self);
-        // Nothing has changed that a thread waits for.
-        held.pause();
-        self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
+        let lane = launching.call.lane;
+        if held.marks[usize::from(lane)].is_marked_early() {
+            kit.joins.clear();
+            held.mark_early(lane, &mut kit.joins);
+            held.pause();
+            self.launch_behind(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit);
+        } else {
+            // Nothing has changed that a thread waits for.
+            held.pause();
+            self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
+        }
         self.go_on(held, kit, &mut visit);
     }
 

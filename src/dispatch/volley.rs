@@ -26,7 +26,8 @@ impl State {
     pub fn look_ahead(&mut self, kit: &mut Kit) {
         let first = kit.launching.call.node;
         // A mark is recorded behind a node that is waited for, before the next launch.
-        if !kit.joins.is_empty() || self.bodies.running(first).is_wanted {
+        let is_marked_early = self.marks[usize::from(kit.launching.call.lane)].is_joined_late();
+        if !kit.joins.is_empty() || is_marked_early || self.bodies.running(first).is_wanted {
             return;
         }
         let State { graph, bodies, .. } = self;

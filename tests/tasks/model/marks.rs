@@ -1,7 +1,7 @@
 //! Marks for work that no thread waits for.
 
 use hal::Nanos;
-use overtake::task::{Lane, More, Recording};
+use overtake::task::{Handle, Lane, More, Recording};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -84,5 +84,53 @@ pub fn few_at_the_end_of_a_template() -> Outcome {
         // All lanes are marked 200 us after their last task in any case.
         ensure!(took < Nanos::from_us(180), "the function behind it ended after {took}");
         same("nodes that are left", &nodes(&bed), &0)
+    })
+}
+
+/// A kernel, a long one behind it in its lane, and one in another lane that comes after the first. Returns the time
+/// until that one has ended.
+fn beside_a_long_one(rig: &Rig, bed: &Bed) -> Result<Nanos, Failure> {
+    let spin = |task: &str, span: Nanos, after: Option<&Handle>| {
+        let kernel = bed.kernels.spin.clone();
+        let task = bed.tasks.kernel(task, move |lane: &mut Lane<'_>| {
+            doors::spin(lane, &kernel, span)?;
+            Ok(More::Done)
+        });
+        after.into_iter().fold(task, |task, first| task.after(first)).submit()
+    };
+    let began = rig.driver().host().now();
+    let first = spin("first", Nanos::from_us(50), None)?;
+    drop(spin("long", Nanos::from_us(2_000), Some(&first))?);
+    spin("beside", Nanos::from_us(1), Some(&first))?.wait()?;
+    let took = rig.driver().host().now().since(began);
+    bed.tasks.wait()?;
+    Ok(took)
+}
+
+/// A lane that joins a point of another one when there is more work behind that waits for that work too, and has the
+/// points of that lane marked early from then on: the next such join waits for its own point alone.
+pub fn a_late_join_has_points_marked_early() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        let late = beside_a_long_one(rig, &bed)?;
+        ensure!(late > Nanos::from_us(2_000), "no mark could be before the long task: {late}");
+        for round in 1..40 {
+            let took = beside_a_long_one(rig, &bed)?;
+            ensure!(took < Nanos::from_us(500), "round {round} took {took}");
+        }
+        Ok(())
+    })
+}
+
+/// Points are marked early for a while only, if no lane needs it any more.
+pub fn early_marks_end() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        beside_a_long_one(rig, &bed)?;
+        let marks = bed.dispatcher.statistics().marks;
+        stream_of_tasks(rig, &bed, 100)?;
+        let more = bed.dispatcher.statistics().marks - marks;
+        ensure!((8..=16).contains(&more), "{more} marks in a stream that no lane joins");
+        Ok(())
     })
 }
