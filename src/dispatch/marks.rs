@@ -90,7 +90,19 @@ impl Default for Marks {
         let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
         let (trail, ends_with_kernel, early) = (Trail::default(), false, 0);
         let [submitted, wanted, awaited, covered, complete] = [0; 5];
-        Marks { submitted, wanted, awaited, ends_with_kernel, can_begin, covered, complete, early, trail, pending, spare }
+        Marks {
+            submitted,
+            wanted,
+            awaited,
+            ends_with_kernel,
+            can_begin,
+            covered,
+            complete,
+            early,
+            trail,
+            pending,
+            spare,
+        }
     }
 }
 

@@ -24,6 +24,13 @@ enum Call {
     Synchronise(usize),
 }
 
+/// A part of the calls. Those that record events and wait for them are in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Copies,
+    Computations,
+}
+
 /// A program with its memory, streams and events.
 pub struct Hand<'p> {
     driver: Arc<dyn Driver>,
@@ -78,6 +85,16 @@ impl<'p> Hand<'p> {
         }
         calls.extend((0..2 + plan.streams.len()).map(Call::Synchronise));
         Hand::new(yard, program, memory, calls)
+    }
+
+    /// The half of [`Hand::streams`] that copies, or the one that computes.
+    pub fn half(mut self, half: Half) -> Hand<'p> {
+        self.calls.retain(|call| match call {
+            Call::Upload(..) | Call::Download(..) => half == Half::Copies,
+            Call::Launch(..) => half == Half::Computations,
+            _ => true,
+        });
+        self
     }
 
     fn new(yard: &mut Yard, program: &'p Program, memory: &'p Memory, calls: Vec<Call>) -> Result<Hand<'p>> {

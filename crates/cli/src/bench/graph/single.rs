@@ -13,7 +13,7 @@ use super::super::tasks::{Part, judged, median_ns, row};
 use super::super::yard::{self, Yard};
 use super::automatic::Automatic;
 use super::content;
-use super::hand::Hand;
+use super::hand::{Half, Hand};
 use super::memory::Memory;
 use super::parts::Parts;
 use super::{mean, shapes};
@@ -35,6 +35,10 @@ const OURS: usize = 2;
 const CONTROL: usize = 3;
 /// A slice has at least so many samples of each program.
 const LEAST_SAMPLES: usize = 5;
+/// The halves of a program by hand, which show how much the device gains from running their parts at once.
+const HALVES: [(&str, Half); 2] = [("copies by hand", Half::Copies), ("computations by hand", Half::Computations)];
+/// The samples of a half in a round.
+const HALF_SAMPLES: usize = 20;
 /// The least part of the bound's speed, the most of the time by hand, and the speed-up that was published.
 const OF_BOUND: f64 = 0.9;
 const BY_HAND: f64 = 1.05;
@@ -60,6 +64,10 @@ struct Measured {
     samples: [Vec<Vec<u64>>; WAYS.len()],
     /// By round.
     bounds_ns: Vec<f64>,
+    /// Samples of each half of the program by hand, by round, and the least time of the half if nothing in it ran
+    /// beside the rest: of the copies by one engine for each way, and of the computations one by one.
+    halves: [Vec<Vec<u64>>; HALVES.len()],
+    halves_alone_ns: [Vec<f64>; HALVES.len()],
     checked: [u64; WAYS.len()],
     wrong: [u64; WAYS.len()],
 }
@@ -117,6 +125,28 @@ impl Subject {
         self.sample(yard, span, (&fill, &|| hand.run(), &|array| Ok(memory.words(array))))
     }
 
+    /// Measures the parts, and those of each half together.
+    fn measure_parts(&self, yard: &mut Yard, measured: &mut Measured) -> Result<()> {
+        let (program, plan, memory) = (&self.program, &self.plan, &self.memory);
+        let parts = Parts::measure(yard, program, plan, memory)?;
+        measured.bounds_ns.push(parts.bound_ns(program, plan));
+        let sum = parts.kernels.iter().sum();
+        let copies = Parts { kernels: vec![0.0; parts.kernels.len()], ..parts };
+        for (place, alone_ns) in [copies.bound_ns(program, plan), sum].into_iter().enumerate() {
+            let hand = Hand::streams(yard, program, plan, memory)?.half(HALVES[place].1);
+            let host = yard.ground.driver().host();
+            hand.run()?;
+            let sample = |_| {
+                let start = host.now();
+                hand.run()?;
+                Ok(host.now().since(start).0)
+            };
+            measured.halves[place].push((0..HALF_SAMPLES).map(sample).collect::<Result<_>>()?);
+            measured.halves_alone_ns[place].push(alone_ns);
+        }
+        Ok(())
+    }
+
     fn sample(&self, yard: &Yard, span: Nanos, (fill, run, words): Calls<'_>) -> Result<(Vec<u64>, bool)> {
         let host = yard.ground.driver().host();
         fill(true)?;
@@ -151,8 +181,7 @@ pub fn run(stage: &Stage, graph: &GraphArguments, whole: Nanos) -> failure::Resu
         progress.step("parts");
         let mut yard = Yard::open(shop, yard::Parts::Nothing)?;
         for (subject, measured) in subjects.iter().zip(&mut all) {
-            let parts = Parts::measure(&mut yard, &subject.program, &subject.memory)?;
-            measured.bounds_ns.push(parts.bound_ns(&subject.program, &subject.plan));
+            subject.measure_parts(&mut yard, measured)?;
         }
         yard.close()?;
         for turn in 0..WAYS.len() {
@@ -195,7 +224,17 @@ fn rows(subject: &Subject, measured: &Measured) -> Vec<BenchRow> {
         ratio: Spread::of(ratios.collect()),
         ..row("bound", "engine", "both", &bounds)
     };
-    WAYS.iter().enumerate().map(of_way).chain([bound]).collect()
+    let of_half = |(place, (name, _)): (usize, &(&str, Half))| {
+        let medians = measured.halves[place].iter().filter_map(|samples| median_ns(samples));
+        let by_alone = medians.zip(&measured.halves_alone_ns[place]).filter(|(_, alone)| **alone > 0.0);
+        BenchRow {
+            setting: setting.clone(),
+            ratio: Spread::of(by_alone.map(|(half, alone)| half / alone).collect()),
+            ..row(name, "engine", "both", &measured.halves[place].concat())
+        }
+    };
+    let halves = HALVES.iter().enumerate().map(of_half);
+    WAYS.iter().enumerate().map(of_way).chain([bound]).chain(halves).collect()
 }
 
 fn verdict(subjects: &[Subject], all: &[Measured]) -> Vec<String> {
