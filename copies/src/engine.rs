@@ -15,6 +15,9 @@ use crate::records::Census;
 
 const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
 
+/// The most channels of bulk besides its first.
+const SPARE_MAX: usize = 2;
+
 /// An engine. The fields that a copy needs in order to go at once come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Engine {
@@ -26,7 +29,8 @@ pub(crate) struct Engine {
     /// The rate, which is also GB/s.
     bytes_per_nanosecond: u64,
     groups: Vec<Group>,
-    channels: Vec<OnceLock<Channel>>,
+    /// Those of each group. All but the first of a group are for streams that find the others taken.
+    channels: Vec<Vec<OnceLock<Channel>>>,
     channel_options: ChannelOptions,
 }
 
@@ -51,7 +55,7 @@ impl Engine {
                 Direction::Peer => options.peer.gbps.into(),
             },
             channelled: AtomicBool::new(false),
-            channels: groups.iter().map(|_| OnceLock::new()).collect(),
+            channels: (0..groups.len()).map(|group| channels_of(group, groups.len(), queues)).collect(),
             groups,
             channel_options: ChannelOptions { counted_from: options.counters_from, ..ChannelOptions::default() },
         })
@@ -77,15 +81,27 @@ impl Engine {
         self.channelled.load(Ordering::Relaxed)
     }
 
-    /// The channel that `priority` is aliased to.
+    /// The channels that `priority` is aliased to, by their number: at least one.
+    pub(crate) fn channels(&self, priority: Priority) -> std::ops::Range<usize> {
+        0..self.channels[group_of(&self.groups, priority)].len()
+    }
+
+    /// The channels of `priority` that there are by now: copies of so many streams may take turns on the engine.
+    pub(crate) fn channels_made(&self, priority: Priority) -> u64 {
+        let channels = &self.channels[group_of(&self.groups, priority)];
+        channels.iter().filter(|channel| channel.get().is_some()).count() as u64
+    }
+
+    /// One of [`Engine::channels`].
     pub(crate) fn channel(
         &self,
         driver: &Arc<dyn Driver>,
         direction: Direction,
         priority: Priority,
+        number: usize,
     ) -> Result<&Channel> {
         let index = group_of(&self.groups, priority);
-        let cell = &self.channels[index];
+        let cell = &self.channels[index][number];
         if let Some(channel) = cell.get() {
             return Ok(channel);
         }
@@ -94,5 +110,26 @@ impl Engine {
         // Another thread may have made the channel first; that one stays, and ours is dropped.
         self.channelled.store(true, Ordering::Relaxed);
         Ok(cell.get_or_init(|| made))
+    }
+}
+
+/// Places for the channels of a group. Bulk of several streams may wait for earlier work of its own, and no copy may
+/// stand behind that: so the lowest group gets more of them, from the queues that no group has. A channel that waits
+/// keeps its queue, so half of these queues stay free for copies that wait for nothing.
+fn channels_of(group: usize, groups: usize, queues: usize) -> Vec<OnceLock<Channel>> {
+    let spare = if group == 0 { (queues.saturating_sub(groups) / 2).min(SPARE_MAX) } else { 0 };
+    (0..=spare).map(|_| OnceLock::new()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_queues_without_a_group_give_bulk_more_channels() {
+        let of = |groups, queues| (0..groups).map(|group| channels_of(group, groups, queues).len()).collect::<Vec<_>>();
+        assert_eq!(of(4, 4), [1; 4], "each group has its queue, and none is left");
+        assert_eq!(of(2, 4), [2, 1], "of two queues that are left, one");
+        assert_eq!(of(6, 16), [3, 1, 1, 1, 1, 1], "not more than two");
     }
 }

@@ -61,8 +61,9 @@ impl Expected {
 
     /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
     /// in chunks of half that length, while all that are expected above them tolerate a wait: bulk in both directions
-    /// at once keeps nine tenths of its speed in place of two thirds (`reports/tolerance`). Zero tolerates none. A copy
-    /// that is on its way keeps its chunks. The option `transport` has to be `auto`, and there have to be channels.
+    /// at once keeps nine tenths of its speed in place of two thirds (`reports/tolerance`). Where copies of two or
+    /// three streams take turns on the engine, chunks are a third or a quarter of it. Zero tolerates none. A copy that
+    /// is on its way keeps its chunks. The option `transport` has to be `auto`, and there have to be channels.
     ///
     /// # Example
     /// ```

@@ -32,7 +32,7 @@
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
 //! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
 //! | the same, where all above tolerate a wait, `transport` is `auto` and there are channels | in chunks |
-//! | while there are channels | in chunks through a channel |
+//! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is

@@ -28,14 +28,12 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// The time for which a chunk may keep the engine where all copies to come above this one tolerate a wait, if it is
-    /// longer than otherwise. Half of the wait: where one copy finds the engine in a chunk, the next may have begun to
-    /// be fetched.
+    /// The wait that all copies to come above this one tolerate, if chunks may be longer for it.
     pub(super) fn tolerated(&self, direction: Direction) -> Option<Nanos> {
         let inner = self.inner();
         let tolerances = &inner.records.tolerances[direction.index()];
         let wait = tolerances.above(self.priority, &inner.engine(direction).census);
-        wait.map(|wait| Nanos(wait.0 / 2)).filter(|chunk| *chunk > inner.options.blocking_max)
+        wait.filter(|wait| wait.0 / 2 > inner.options.blocking_max.0)
     }
 
     /// Whether other streams already count on the copy, on one of the engines that it may use, or never do.

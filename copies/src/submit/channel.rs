@@ -1,7 +1,8 @@
 //! In chunks through a channel.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::{Shape, Submission, chunk};
+use channels::{Refusal, Shape, Submission, chunk};
+use hal::Nanos;
 use semaphores::emulation;
 
 use crate::submit::asked::{Planned, Went};
@@ -16,8 +17,10 @@ impl Planned<'_> {
 
     unsafe fn queue(&self) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
-        let channel = engine.channel(&inner.driver, self.direction(), priority)?;
-        let blocking_max = self.asked.tolerated(self.direction()).unwrap_or(inner.options.blocking_max);
+        // Where a copy that tolerates a wait finds the engine in a chunk, the next of each channel may have begun to be
+        // fetched.
+        let share = |wait: Nanos| Nanos(wait.0 / (1 + engine.channels_made(priority).max(1)));
+        let blocking_max = self.asked.tolerated(self.direction()).map_or(inner.options.blocking_max, share);
         let chunk_bytes = engine.chunk_bytes(blocking_max);
         let chunks: Vec<Shape> = self.asked.cargo.shapes().flat_map(|shape| chunk::cut(&shape, chunk_bytes)).collect();
         inner.records.counters.chunked(chunks.len());
@@ -32,7 +35,15 @@ impl Planned<'_> {
             pace: self.waits_at().map(|_| &inner.pace),
             in_stream: inner.options.in_stream_brackets,
         };
-        // SAFETY: passed on to the caller; chunks are parts of the shapes.
-        Ok(unsafe { channel.submit(&submission) }?)
+        for number in engine.channels(priority) {
+            let channel = engine.channel(&inner.driver, self.direction(), priority, number)?;
+            // SAFETY: passed on to the caller; chunks are parts of the shapes.
+            match unsafe { channel.submit(&submission) } {
+                // The next channel may have no copies of a stream that waits.
+                Err(Refusal::Unready) => {}
+                submitted => return Ok(submitted?),
+            }
+        }
+        Err(Refusal::Unready.into())
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
-use overtake::copy::{Plan, Reason};
+use overtake::copy::{CopyHandle, Plan, Reason};
+use overtake::options::Transport;
 use overtake::{Options, Overtake};
 use softgpu::Connections;
 
@@ -58,6 +59,44 @@ pub fn one_kernel_queue() -> Outcome {
             lanes.iter().try_for_each(|lane| lane.verify(rig))
         },
     )
+}
+
+/// The plans of bulk in four streams, each behind a kernel of its stream that outlives the calls.
+fn plans_of_waiting_streams(copy_queues: u32) -> Result<Vec<Plan>, Failure> {
+    on(
+        |builder| builder.connections(Connections { max: None, copy: Some(copy_queues) }),
+        |_, rig| {
+            let overtake = bed::open(rig, bed::transport(Transport::Engine))?;
+            let _high = overtake.adopt(rig.stream()?, level(3))?;
+            let (memory, spin) = ((rig.pinned(BYTES)?, rig.buffer(BYTES)?), rig.kernels()?.spin);
+            let mut copies = Vec::new();
+            for span_ms in (1..=4).rev() {
+                let low = overtake.adopt(rig.stream()?, level(1))?;
+                doors::spin(rig.driver(), spin, span_ms * 1_000_000, low.raw())?;
+                copies.push(doors::htod(&low, memory.1, &memory.0, BYTES)?);
+            }
+            let plans = copies.iter().map(CopyHandle::plan).collect();
+            // The last begins first: no copy stands behind one that waits for longer.
+            let are_done = copies.iter().rev().map(|copy| {
+                copy.wait()?;
+                Ok(copies.iter().map(CopyHandle::is_done).collect::<hal::Result<Vec<bool>>>()?)
+            });
+            let are_done = are_done.collect::<Result<Vec<_>, Failure>>()?;
+            let expected: Vec<Vec<bool>> =
+                (0..4).rev().map(|first| (0..4).map(|copy| copy >= first).collect()).collect();
+            same("the copies that have ended, after each", &are_done, &expected)?;
+            bed::at_rest(rig, &overtake)?;
+            Ok(plans)
+        },
+    )
+}
+
+/// Bulk of several streams waits in chunks beside each other, where queues are left for it. Others go by kernel.
+pub fn several_streams_wait_in_chunks() -> Outcome {
+    let (chunks, kernel) = (Plan::Engine { raises: false }, Plan::Kernel { raises: false });
+    same("with four queues", &plans_of_waiting_streams(4)?, &vec![chunks, kernel, kernel, kernel])?;
+    same("with six", &plans_of_waiting_streams(6)?, &vec![chunks, chunks, kernel, kernel])?;
+    same("with eight", &plans_of_waiting_streams(8)?, &vec![chunks, chunks, chunks, kernel])
 }
 
 /// Opens so many layers, each on a thread of its own if there are several. Returns the number of streams made.
