@@ -11,7 +11,7 @@ use hal::{
     Code, Context, Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream,
     StreamFlags,
 };
-use overtake::copy::{CopyHandle, Request};
+use overtake::copy::{CopyHandle, CopyQueue, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 use terms::Direction;
 use workloads::Kernels;
@@ -271,6 +271,30 @@ impl Adopted {
                 unsafe { self.stream.memcpy_async(&Request::linear(target, source, bytes)) }
             }
         }
+    }
+
+    /// A queue for so many copies in this stream that share a launch.
+    pub fn queue(&self, copies: usize) -> Result<CopyQueue> {
+        CopyQueue::new(&self.stream, copies)
+    }
+
+    /// Submits `count` blocks of a lane, from its beginning on, as one batch of the queue.
+    pub fn copy_blocks(
+        &self,
+        queue: &mut CopyQueue,
+        (direction, lane): (Direction, usize),
+        (count, bytes): (u64, u64),
+    ) -> Result<()> {
+        for index in 0..count {
+            let (host, device) = self.ground.lane(lane, index * bytes, bytes);
+            let request = match direction {
+                Direction::HostToDevice => Request::htod(device, host, bytes),
+                _ => Request::dtoh(host, device, bytes),
+            };
+            // SAFETY: as for `Ground::copy`: the queue is one of a stream of the ground.
+            unsafe { queue.copy(&request)? };
+        }
+        queue.flush().map(drop)
     }
 
     /// The stream underneath.

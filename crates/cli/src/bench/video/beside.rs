@@ -1,10 +1,12 @@
 //! The work beside the cameras.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use channels::probe::STREAM_PRIORITY_DEFAULT;
+use hal::locks::lock;
 use hal::{Result, Stream};
 use overtake::Priority;
+use overtake::copy::CopyQueue;
 use terms::Direction;
 
 use super::super::film::{Film, SOURCES};
@@ -74,7 +76,11 @@ pub fn flows(
         for (lane, direction) in BOTH.into_iter().enumerate() {
             let cargo = Cargo { direction, lane, bytes: BLOCKS * BLOCK_BYTES, word: word + flows.len() };
             let road = road(yard, cuda_priority)?;
-            flows.push(Arc::new(Blocks { ground: Arc::clone(&yard.ground), cargo, road }));
+            let queue = match &road {
+                Road::Through(adopted) => Some(Mutex::new(adopted.queue(BLOCKS as usize)?)),
+                Road::Plain(_) => None,
+            };
+            flows.push(Arc::new(Blocks { ground: Arc::clone(&yard.ground), cargo, road, queue }));
         }
     }
     for chain in chains.iter().filter(|_| background.has(Background::Transcode)) {
@@ -100,10 +106,12 @@ fn road(yard: &mut Yard, cuda_priority: i32) -> Result<Road> {
     })
 }
 
-/// Batches of small blocks.
+/// Batches of small blocks. Through the layer each is a batch of its queue, which has calls for them.
 struct Blocks {
     ground: Arc<Ground>,
     cargo: Cargo,
+    // Before the road: it is flushed to that stream.
+    queue: Option<Mutex<CopyQueue>>,
     road: Road,
 }
 
@@ -122,6 +130,10 @@ impl Flow for Blocks {
 
     fn copy(&self) -> Result<()> {
         let Cargo { direction, lane, .. } = self.cargo;
+        if let (Some(queue), Road::Through(adopted)) = (&self.queue, &self.road) {
+            // No other thread takes it: a flow has one feeder.
+            return adopted.copy_blocks(&mut lock(queue), (direction, lane), (BLOCKS, BLOCK_BYTES));
+        }
         let block = |index| index * BLOCK_BYTES..(index + 1) * BLOCK_BYTES;
         (0..BLOCKS).try_for_each(|index| self.road.copy(&self.ground, direction, lane, block(index)))
     }

@@ -62,12 +62,14 @@ type Measured = (Vec<BenchRow>, String, u64);
 fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measured> {
     let mut cases = cases(video);
     let steps = cases.len() * video.common.rounds as usize;
-    let part = Nanos(span(video.common.seconds).0 / steps as u64);
+    let parts: u64 = cases.iter().map(|case| case.scene.parts_of_time()).sum();
+    let part = span(video.common.seconds).0 / (parts * u64::from(video.common.rounds));
     let mut progress = stage.progress(video.common.seconds, steps);
     for _ in 0..video.common.rounds {
         for case in &mut cases {
             progress.step(case.name);
-            case.slices.push(film(set, &case.scene, part)?);
+            let slice = film(set, &case.scene, Nanos(part * case.scene.parts_of_time()))?;
+            case.slices.push(slice);
         }
     }
     let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);

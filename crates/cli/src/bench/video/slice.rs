@@ -54,6 +54,14 @@ impl Scene {
         }
     }
 
+    /// Its share of a run. The pipelines and the streams with priorities that they are compared with have four times as
+    /// long as all others: few pictures are late, and they have to be counted.
+    pub fn parts_of_time(self) -> u64 {
+        let is_compared =
+            matches!(self.method, VideoMethod::NativePriority | VideoMethod::Pipeline | VideoMethod::Template);
+        if is_compared && self.has_pictures && self.background.is_some() { 4 } else { 1 }
+    }
+
     /// The emulation of semaphores, as rows name it.
     pub fn emulation(self) -> &'static str {
         if self.parts() == Parts::Nothing { "none" } else { "hold" }
