@@ -50,6 +50,44 @@ fn every_plan_is_as_its_file_says() {
 }
 
 #[test]
+fn sections_are_framed_to_a_chosen_depth_and_deeper_ones_are_boxes() {
+    let here = Folder::new("dag-sections");
+    let program = "size 1K\nstart(a)\nsection outer { one(a) section inner { two(a) three(a) priority 4 } four(b) }";
+    std::fs::write(here.path().join("s.txt"), program).unwrap();
+    let svg = |depth: &[&str]| {
+        succeed(&here, &[&["dag", "plan", "s.txt", "--svg", "s.svg"], depth].concat(), &[]);
+        std::fs::read_to_string(here.path().join("s.svg")).unwrap()
+    };
+    let holds = |svg: &str, texts: &[&str], others: &[&str]| {
+        assert!(texts.iter().all(|text| svg.contains(&format!(">{text}<"))), "{texts:?} are not in\n{svg}");
+        assert!(!others.iter().any(|text| svg.contains(text)), "one of {others:?} is in\n{svg}");
+    };
+    holds(&svg(&[]), &["outer", "inner", "2: two", "3: three"], &["computations"]);
+    let one = svg(&["--depth", "1"]);
+    holds(&one, &["outer", "inner: 2 computations", "priority 4", "1: one", "4: four"], &[">inner<", "2: two"]);
+    assert_eq!(one.matches("<circle").count(), 2, "start to one, and one to the box: {one}");
+    // The lane of `b` is another one.
+    holds(&svg(&["--depth", "0"]), &["0: start", "outer: 3 computations", "4: four"], &[">outer<", "1: one"]);
+    let refused = overtake(&here, &["dag", "plan", "s.txt", "--depth", "1"], &[]);
+    let errors = text(&refused.stderr);
+    assert!(errors.contains("--dot") && errors.contains("--svg"), "{errors}");
+}
+
+/// The last computation comes after one of another lane, which comes after the first one: in the same box as the first
+/// it would come before and after that one.
+#[test]
+fn boxes_of_sections_come_after_each_other_in_one_order() {
+    let here = Folder::new("dag-section-order");
+    std::fs::write(here.path().join("s.txt"), "section all { one(a, b) two(a) three(b) four(a, b) }").unwrap();
+    succeed(&here, &["dag", "plan", "s.txt", "--svg", "s.svg", "--depth", "0"], &[]);
+    let svg = std::fs::read_to_string(here.path().join("s.svg")).unwrap();
+    for text in [">all: 2 computations<", ">2: three<", ">3: four<"] {
+        assert!(svg.contains(text), "{text} is not in\n{svg}");
+    }
+    assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
+}
+
+#[test]
 fn a_figure_shows_lanes_order_transfers_and_priorities() {
     let here = Folder::new("dag-figure");
     let text = "fork: size 8K\nup(a) b(b)\nsum(a, b[0..4K] const) priority 5\n!b const !a const !a const";

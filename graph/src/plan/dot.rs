@@ -70,18 +70,25 @@ impl Plan {
 
     /// A section as one node: how many computations it has, the highest priority, and the bytes of all transfers.
     fn group(&self, program: &Program, section: usize, members: &[usize]) -> Item {
-        let steps = || members.iter().map(|number| &self.steps[*number]);
         let mut label = format!("{}\n{} computations", program.sections[section].name, members.len());
-        let priority = steps().map(|step| step.priority).max().filter(|priority| *priority > Priority::LOWEST);
+        let (priority, bytes) = self.together(members);
         if let Some(priority) = priority {
             let _ = write!(label, "\npriority {priority}");
         }
-        let bytes: u64 = steps().flat_map(|step| &step.transfers).map(super::step::Moved::bytes).sum();
         if bytes > 0 {
             let _ = write!(label, "\n{bytes} bytes transferred");
         }
+        let steps = || members.iter().map(|number| &self.steps[*number]);
         let at = steps().next().map(|step| step.at).filter(|at| steps().all(|step| step.at == *at));
         Item { key: format!("s{section}"), label, colour: 9, at, within: program.sections[section].parent }
+    }
+
+    /// The highest priority of some computations, if it is not the lowest, and the bytes of all their transfers.
+    #[must_use]
+    pub fn together(&self, members: &[usize]) -> (Option<Priority>, u64) {
+        let steps = || members.iter().map(|number| &self.steps[*number]);
+        let priority = steps().map(|step| step.priority).max().filter(|priority| *priority > Priority::LOWEST);
+        (priority, steps().flat_map(|step| &step.transfers).map(super::step::Moved::bytes).sum())
     }
 
     fn draw_edges(&self, text: &mut String, program: &Program, depth: usize) {

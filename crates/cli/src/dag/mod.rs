@@ -5,7 +5,7 @@ mod present;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use graph::Bandwidth;
 use graph::plan::{Policies, Program};
 
@@ -30,6 +30,7 @@ enum DagCommand {
 
 /// Arguments of `dag plan`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("pictures").args(["dot", "svg"]).multiple(true))]
 struct PlanArguments {
     /// The program's text, for instance examples/graphs/image.txt; docs/plan.md has the format.
     #[arg(value_name = "GRAPH")]
@@ -51,12 +52,13 @@ struct PlanArguments {
     /// Write a picture for Graphviz's `dot` to this file.
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
-    /// In that picture sections are boxes up to so many in each other, and deeper ones a node each.
-    #[arg(long, value_name = "N", requires = "dot")]
-    depth: Option<usize>,
     /// Write a figure to this file: lanes, devices, order, transfers, and priorities, inherited ones marked.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Frame sections in the picture and in the figure up to so many in each other. Deeper ones are a node each in the
+    /// picture, and in the figure a box for each stretch of a lane.
+    #[arg(long, value_name = "N", requires = "pictures")]
+    depth: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -77,12 +79,13 @@ pub fn run(arguments: &DagArguments) -> Result<()> {
     let program = Program::parse(&text).map_err(explain)?;
     let policies = policies(arguments)?;
     let plan = program.plan(&policies, arguments.devices).map_err(explain)?;
+    let depth = arguments.depth.unwrap_or(usize::MAX);
     if let Some(file) = &arguments.dot {
-        output::write_file(file, &plan.dot(&program, arguments.depth.unwrap_or(usize::MAX)))?;
+        output::write_file(file, &plan.dot(&program, depth))?;
     }
     let report = Report { program: &program, policies: policies.names(), devices: arguments.devices, plan: &plan };
     if let Some(file) = &arguments.svg {
-        output::write_file(file, &figure::of(&report).to_svg())?;
+        output::write_file(file, &figure::of(&report, depth).to_svg())?;
     }
     if arguments.json { output::print_json(&report.json()) } else { output::print(&report.text()) }
 }

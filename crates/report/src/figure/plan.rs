@@ -15,6 +15,8 @@ pub struct Work {
     pub notes: Vec<String>,
     /// The works that it comes after, by their indices, which are below its own.
     pub parents: Vec<usize>,
+    /// The sections around it, by their indices, the outermost first.
+    pub sections: Vec<usize>,
     /// The colour of its box.
     pub tone: Tone,
 }
@@ -28,6 +30,8 @@ pub struct PlanFigure {
     pub subtitle: String,
     /// The names of the lanes, from above.
     pub lanes: Vec<String>,
+    /// The names of the sections.
+    pub sections: Vec<String>,
     /// The works, in the order in which their lanes do them.
     pub works: Vec<Work>,
 }
@@ -49,6 +53,9 @@ const GUTTER: f64 = 36.0;
 const CHANNEL: f64 = 26.0;
 const AIR: f64 = 6.0;
 const TRACKS: usize = 5;
+/// A frame has this much room for its name, and keeps this far from all in it.
+const FRAME_ROW: f64 = 16.0;
+const FRAME_AIR: f64 = 3.0;
 
 /// An edge: the indices of its two ends, and its corners.
 type Way = (usize, usize, Vec<(f64, f64)>);
@@ -58,6 +65,8 @@ type Way = (usize, usize, Vec<(f64, f64)>);
 struct Layout {
     boxes: Vec<Area>,
     edges: Vec<Way>,
+    /// A section by its index, and a stretch of a lane that is in it.
+    frames: Vec<(usize, Area)>,
     /// The upper ends of the lanes, and the lower end of the last one.
     lane_tops: Vec<f64>,
     left: f64,
@@ -97,15 +106,44 @@ impl PlanFigure {
         for lane in 0..self.lanes.len() {
             let its = self.works.iter().filter(|work| work.lane == lane);
             let notes = its.map(|work| work.notes.len()).max().unwrap_or(0);
-            lane_tops.push(lane_tops[lane] + CHANNEL + BOX_HEIGHT + NOTE_ROW * notes as f64 + AIR);
+            let frames = (FRAME_ROW + FRAME_AIR) * self.nesting(lane) as f64;
+            lane_tops.push(lane_tops[lane] + CHANNEL + frames + BOX_HEIGHT + NOTE_ROW * notes as f64 + AIR);
         }
         let place = |(work, column): (&Work, &usize)| {
-            let (left, top) = (lefts[*column], lane_tops[work.lane] + CHANNEL);
+            let above = CHANNEL + FRAME_ROW * self.nesting(work.lane) as f64;
+            let (left, top) = (lefts[*column], lane_tops[work.lane] + above);
             Area { left, top, right: left + widths[*column], bottom: top + BOX_HEIGHT }
         };
         let boxes: Vec<Area> = self.works.iter().zip(&columns).map(place).collect();
         let edges = self.edges(&boxes, &columns, &lane_tops);
-        Layout { boxes, edges, lane_tops, left, right: lefts[lefts.len() - 1] }
+        let frames = self.frames(&boxes, &lane_tops);
+        Layout { boxes, edges, frames, lane_tops, left, right: lefts[lefts.len() - 1] }
+    }
+
+    /// How many sections are in each other at most in a lane.
+    fn nesting(&self, lane: usize) -> usize {
+        self.works.iter().filter(|work| work.lane == lane).map(|work| work.sections.len()).max().unwrap_or(0)
+    }
+
+    /// A frame for each stretch of a lane that is in a section. One inside another is lower and narrower by a step.
+    fn frames(&self, boxes: &[Area], lane_tops: &[f64]) -> Vec<(usize, Area)> {
+        let mut frames = Vec::new();
+        for lane in 0..self.lanes.len() {
+            let its: Vec<usize> = (0..self.works.len()).filter(|work| self.works[*work].lane == lane).collect();
+            let nesting = self.nesting(lane);
+            for level in 0..nesting {
+                let section = |work: &usize| self.works[*work].sections.get(level).copied();
+                for stretch in its.chunk_by(|one, next| section(one) == section(next)) {
+                    let Some(section) = section(&stretch[0]) else { continue };
+                    let air = FRAME_AIR * (nesting - level) as f64;
+                    let (first, last) = (boxes[stretch[0]], boxes[stretch[stretch.len() - 1]]);
+                    let top = first.top - FRAME_ROW * (nesting - level) as f64;
+                    let bottom = lane_tops[lane + 1] - AIR - FRAME_AIR * level as f64;
+                    frames.push((section, Area { left: first.left - air, top, right: last.right + air, bottom }));
+                }
+            }
+        }
+        frames
     }
 
     /// An edge goes straight to the next column of its lane, else through the gutters and above the boxes of a lane.
@@ -149,6 +187,9 @@ impl PlanFigure {
             canvas.text_within("", (layout.left - 12.0, y), Anchor::End, name, NAME_MOST);
             canvas.line("grid", (layout.left, top), (right, top));
         }
+        for (section, area) in &layout.frames {
+            draw_frame(&mut canvas, &self.sections[*section], area);
+        }
         for (parent, child, way) in &layout.edges {
             let class = if self.works[*parent].lane == self.works[*child].lane { "axis" } else { "axis dashed" };
             way.windows(2).for_each(|ends| canvas.line(class, ends[0], ends[1]));
@@ -157,6 +198,13 @@ impl PlanFigure {
         self.works.iter().zip(&layout.boxes).for_each(|(work, area)| draw(&mut canvas, work, area));
         canvas.finish(&format!("{}. {}", self.title, self.subtitle))
     }
+}
+
+fn draw_frame(canvas: &mut Canvas, name: &str, area: &Area) {
+    let Area { left, top, right, bottom } = *area;
+    let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+    corners.windows(2).for_each(|ends| canvas.line("grid", ends[0], ends[1]));
+    canvas.text_within("small muted", (left + PADDING, top + 12.0), Anchor::Start, name, right - left - 2.0 * PADDING);
 }
 
 fn draw(canvas: &mut Canvas, work: &Work, area: &Area) {
@@ -176,7 +224,22 @@ mod tests {
 
     fn work(lane: usize, parents: &[usize]) -> Work {
         let label = format!("after {parents:?}");
-        Work { lane, label, notes: vec!["x from the host".to_owned()], parents: parents.to_vec(), tone: Tone::Blue }
+        let notes = vec!["x from the host".to_owned()];
+        Work { lane, label, notes, parents: parents.to_vec(), sections: Vec::new(), tone: Tone::Blue }
+    }
+
+    /// A section with another one in it, in two lanes; the second lane has a work between two of them.
+    fn sectioned() -> PlanFigure {
+        let mut figure = figure();
+        figure.sections = ["outer", "inner"].map(str::to_owned).to_vec();
+        for (work, sections) in [(1, &[0, 1][..]), (2, &[0]), (4, &[0]), (5, &[0, 1])] {
+            figure.works[work].sections = sections.to_vec();
+        }
+        figure
+    }
+
+    fn is_within(inner: &Area, outer: &Area) -> bool {
+        outer.left < inner.left && inner.right < outer.right && outer.top < inner.top && inner.bottom < outer.bottom
     }
 
     /// A fork, a join, an edge over several columns, and one back to the first lane.
@@ -191,7 +254,7 @@ mod tests {
             work(0, &[0, 3, 5]),
         ];
         let lanes = ["host", "device 0, stream 0", "device 1, stream 1"].map(str::to_owned).to_vec();
-        PlanFigure { title: "a plan".into(), subtitle: "made up".into(), lanes, works }
+        PlanFigure { title: "a plan".into(), subtitle: "made up".into(), lanes, sections: Vec::new(), works }
     }
 
     #[test]
@@ -221,6 +284,26 @@ mod tests {
                 assert!(layout.boxes.iter().all(|area| !overlap(area, &piece)), "{parent} to {child}: {way:?}");
             }
         }
+    }
+
+    /// Each stretch of a lane has a frame around its works and their notes, and around no other ones.
+    #[test]
+    fn frames_are_around_the_works_of_their_sections() {
+        let (figure, layout) = (sectioned(), sectioned().layout(100.0));
+        let sections: Vec<usize> = layout.frames.iter().map(|(section, _)| *section).collect();
+        assert_eq!(sections, [0, 1, 0, 1], "{layout:?}");
+        for (work, area) in figure.works.iter().zip(&layout.boxes) {
+            let with_notes = Area { bottom: area.bottom + NOTE_ROW * work.notes.len() as f64, ..*area };
+            let mut around: Vec<usize> =
+                layout.frames.iter().filter(|(_, frame)| is_within(&with_notes, frame)).map(|(it, _)| *it).collect();
+            around.sort_unstable();
+            assert_eq!(around, work.sections, "{work:?} {layout:?}");
+        }
+        for (_, inner) in layout.frames.iter().filter(|(section, _)| *section == 1) {
+            assert!(layout.frames.iter().any(|(section, outer)| *section == 0 && is_within(inner, outer)));
+        }
+        let svg = figure.to_svg();
+        assert_eq!(["outer", "inner"].map(|name| svg.matches(&format!(">{name}<")).count()), [2, 2], "{svg}");
     }
 
     #[test]
