@@ -210,9 +210,10 @@ fn check(switches: usize, body: impl Fn() + Send + Sync + 'static) {
 fn no_step_is_left_behind() {
     check(4, || {
         let model = Model::new(9, 4, 0);
-        let (two, three) = (Arc::clone(&model), Arc::clone(&model));
-        let others = [thread::spawn(move || two.submit(1, 1)), thread::spawn(move || three.submit(1, 0))];
-        model.submit(1, 0);
+        let others = [0, 1, 0].map(|of_first| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || model.submit(1, of_first))
+        });
         others.into_iter().for_each(|other| other.join().unwrap());
         model.assert_over();
     });
@@ -223,11 +224,10 @@ fn no_step_is_left_behind() {
 fn steps_that_are_handed_over_are_taken() {
     check(4, || {
         let model = Model::new(1, 4, 1);
-        let (serves, submits) = (Arc::clone(&model), Arc::clone(&model));
+        let (serves, submits, more) = (Arc::clone(&model), Arc::clone(&model), Arc::clone(&model));
         let watcher = thread::spawn(move || serves.serve(0));
-        let other = thread::spawn(move || submits.submit(1, 0));
-        model.submit(2, 1);
-        other.join().unwrap();
+        let others = [thread::spawn(move || submits.submit(1, 0)), thread::spawn(move || more.submit(2, 1))];
+        others.into_iter().for_each(|other| other.join().unwrap());
         watcher.join().unwrap();
         model.assert_over();
     });
@@ -239,11 +239,10 @@ fn steps_that_are_handed_over_are_taken_by_a_thread_that_waits() {
     for goes_on in [false, true] {
         check(3, move || {
             let model = Model::new(1, 3, 1);
-            let (serves, waits) = (Arc::clone(&model), Arc::clone(&model));
+            let (serves, waits, submits) = (Arc::clone(&model), Arc::clone(&model), Arc::clone(&model));
             let watcher = thread::spawn(move || serves.serve(0));
-            let other = thread::spawn(move || waits.wait(goes_on));
-            model.submit(3, 0);
-            other.join().unwrap();
+            let others = [thread::spawn(move || waits.wait(goes_on)), thread::spawn(move || submits.submit(3, 0))];
+            others.into_iter().for_each(|other| other.join().unwrap());
             watcher.join().unwrap();
             model.assert_over();
         });
@@ -259,8 +258,12 @@ fn functions_are_run_and_steps_taken() {
             let model = Arc::clone(&model);
             thread::spawn(move || model.serve(index))
         });
-        model.submit(2, 0);
-        model.submit_function();
+        let submits = Arc::clone(&model);
+        let submits = thread::spawn(move || {
+            submits.submit(2, 0);
+            submits.submit_function();
+        });
+        submits.join().unwrap();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         model.assert_over();
     });

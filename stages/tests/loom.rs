@@ -1,5 +1,8 @@
 //! Model checks of the state of a stage: schedules of arrivals, waits and departures.
 //!
+//! All that a model compares is done by threads that it has spawned, and the first one only joins them: where the first
+//! took a part, no order that loom tries showed it some of the stores of the others.
+//!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-stages --profile loom --test loom`.
 #![cfg(loom)]
 
@@ -60,13 +63,16 @@ fn stages_pass_between_two_sleepy_threads() {
                 producer.commit().unwrap();
             }
         });
-        for value in 1..=2 {
-            let stage = block_on(consumer.wait_async()).unwrap();
-            assert_eq!(buffers.empty(stage.index), value);
-            consumer.release().unwrap();
-        }
+        let consumes = thread::spawn(move || {
+            for value in 1..=2 {
+                let stage = block_on(consumer.wait_async()).unwrap();
+                assert_eq!(buffers.empty(stage.index), value);
+                consumer.release().unwrap();
+            }
+            consumer
+        });
         peer.join().unwrap();
-        assert_eq!(consumer.try_wait(), Err(Error::Deserted));
+        assert_eq!(consumes.join().unwrap().try_wait(), Err(Error::Deserted));
     });
 }
 
@@ -90,9 +96,11 @@ fn a_stage_waits_for_all_its_producers() {
                 })
             })
             .collect();
-        block_on(consumer.wait_async()).unwrap();
-        assert_eq!(buffers.empty(0) + buffers.empty(1), 14);
-        producers.into_iter().for_each(|thread| thread.join().unwrap());
+        let consumes = thread::spawn(move || {
+            block_on(consumer.wait_async()).unwrap();
+            assert_eq!(buffers.empty(0) + buffers.empty(1), 14);
+        });
+        producers.into_iter().chain([consumes]).for_each(|thread| thread.join().unwrap());
     });
 }
 
@@ -107,11 +115,12 @@ fn a_departure_beside_a_commit_loses_neither() {
             works.try_acquire().unwrap().unwrap();
             works.commit().unwrap();
         });
-        assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
-        consumer.release().unwrap();
-        assert_eq!(block_on(consumer.wait_async()), Err(Error::Deserted));
-        leaves.join().unwrap();
-        commits.join().unwrap();
+        let consumes = thread::spawn(move || {
+            assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
+            consumer.release().unwrap();
+            assert_eq!(block_on(consumer.wait_async()), Err(Error::Deserted));
+        });
+        [leaves, commits, consumes].into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
 
@@ -125,10 +134,14 @@ fn an_owed_arrival_comes_while_its_member_leaves() {
         let arrival = producer.commit_later().unwrap();
         let leaves = thread::spawn(move || drop(producer));
         let arrives = thread::spawn(move || arrival.arrive());
-        assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
-        consumer.release().unwrap();
+        let consumes = thread::spawn(move || {
+            assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
+            consumer.release().unwrap();
+            consumer
+        });
         leaves.join().unwrap();
         arrives.join().unwrap();
+        let mut consumer = consumes.join().unwrap();
         assert_eq!(consumer.try_wait(), Err(Error::Deserted));
         let ring = Arc::clone(consumer.ring());
         assert!(consumer.quit().unwrap());
@@ -145,7 +158,8 @@ fn a_producer_is_woken_when_the_consumer_goes() {
         producer.try_acquire().unwrap().unwrap();
         producer.commit().unwrap();
         let goes = thread::spawn(move || drop(consumer));
-        assert_eq!(block_on(producer.acquire_async()), Err(Error::Deserted));
+        let waits = thread::spawn(move || block_on(producer.acquire_async()));
+        assert_eq!(waits.join().unwrap(), Err(Error::Deserted));
         goes.join().unwrap();
     });
 }

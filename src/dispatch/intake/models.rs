@@ -122,10 +122,13 @@ fn check(switches: usize, body: impl Fn() + Send + Sync + 'static) {
 fn no_entry_is_left_behind() {
     check(3, || {
         let model = Model::new();
-        let (one, other) = (Arc::clone(&model), Arc::clone(&model));
-        let threads = [thread::spawn(move || one.submit(0, 1)), thread::spawn(move || other.submit(1, 2))];
-        model.submit(0, 3);
-        assert!(model.ask() <= 3);
+        let [one, other, third] = [(); 3].map(|()| Arc::clone(&model));
+        let third = move || {
+            third.submit(0, 3);
+            assert!(third.ask() <= 3);
+        };
+        let threads =
+            [thread::spawn(move || one.submit(0, 1)), thread::spawn(move || other.submit(1, 2)), thread::spawn(third)];
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         let mut held = lock(&model.state);
         assert!(held.turn.begin(), "the turn is kept");

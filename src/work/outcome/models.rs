@@ -1,4 +1,5 @@
-//! Model checks of the end of a task, beside threads that ask and futures that wait.
+//! Model checks of the end of a task, beside threads that ask and futures that wait. The first thread only joins the
+//! others: where it took a part, no order that loom tries showed it some of their stores.
 
 use std::sync::atomic::AtomicBool as Seen;
 use std::task::Wake;
@@ -28,13 +29,13 @@ fn no_future_waits_for_ever() {
                 its.wake();
             }
         });
-        let (other, flag) = (Arc::clone(&outcome), Arc::clone(&flags[1]));
-        let polling = thread::spawn(move || other.poll(&Waker::from(flag)).is_some());
-        let is_known = outcome.poll(&Waker::from(Arc::clone(&flags[0]))).is_some();
-        let other_is_known = polling.join().unwrap();
+        let polling = flags.clone().map(|flag| {
+            let outcome = Arc::clone(&outcome);
+            thread::spawn(move || outcome.poll(&Waker::from(flag)).is_some())
+        });
         ending.join().unwrap();
-        for (is_known, flag) in [is_known, other_is_known].into_iter().zip(&flags) {
-            assert!(is_known || flag.0.load(Ordering::Acquire), "a future waits for ever");
+        for (polling, flag) in polling.into_iter().zip(&flags) {
+            assert!(polling.join().unwrap() || flag.0.load(Ordering::Acquire), "a future waits for ever");
         }
     });
 }
@@ -54,11 +55,43 @@ fn no_future_waits_for_a_thread_that_has_not_heard_of_it() {
                 its.wake();
             }
         });
-        *lock(&is_wanted) = true;
-        let is_known = outcome.poll(&Waker::from(Arc::clone(&flag))).is_some();
+        let waker = Waker::from(Arc::clone(&flag));
+        let polling = thread::spawn(move || {
+            *lock(&is_wanted) = true;
+            outcome.poll(&waker).is_some()
+        });
         ending.join().unwrap();
-        assert!(is_known || flag.0.load(Ordering::Acquire), "a future waits for ever");
+        assert!(polling.join().unwrap() || flag.0.load(Ordering::Acquire), "a future waits for ever");
     });
+}
+
+/// A thread that sees a task's end sees the work of its function, however it asks, and however the end was set.
+#[test]
+fn an_end_is_never_seen_without_the_work() {
+    static SEEN: [Seen; 6] = [const { Seen::new(false) }; 6];
+    let ends: [fn(&Outcome) -> bool; 2] = [Outcome::set_done, Outcome::set_done_alone];
+    let asks: [fn(&Outcome) -> bool; 3] =
+        [Outcome::is_known, |outcome| outcome.get().is_some(), |outcome| outcome.poll(Waker::noop()).is_some()];
+    for (number, seen) in SEEN.iter().enumerate() {
+        let (end, ask) = (ends[number / 3], asks[number % 3]);
+        loom::model(move || {
+            let (outcome, work) = (Outcome::new(&(Weak::<()>::new() as Home)), Arc::new(AtomicBool::new(false)));
+            let (its, done) = (Arc::clone(&outcome), Arc::clone(&work));
+            let ending = thread::spawn(move || {
+                done.store(true, Ordering::Relaxed);
+                end(&its);
+            });
+            let asking = thread::spawn(move || {
+                if ask(&outcome) {
+                    seen.store(true, Ordering::Relaxed);
+                    assert!(work.load(Ordering::Relaxed), "it has ended, and its work is not there");
+                }
+            });
+            asking.join().unwrap();
+            ending.join().unwrap();
+        });
+        assert!(seen.load(Ordering::Relaxed), "no order has shown the end");
+    }
 }
 
 /// A thread that sees a failure sees its reason too.
