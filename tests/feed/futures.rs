@@ -76,9 +76,14 @@ fn one_thread_has_both_ends_as_futures() {
 fn a_future_may_be_dropped_and_hears_of_the_end() {
     let bed = Bed::new();
     let (mut feeder, mut results, kernel) = bed.start(options(1)).unwrap();
+    let woken = Arc::new(Woken(AtomicBool::new(false)));
     let poll = |results: &mut FeedResults| {
-        let mut result = pin!(results.wait_async());
-        result.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
+        let is_pending = {
+            let mut result = pin!(results.wait_async());
+            result.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&woken)))).is_pending()
+        };
+        assert_eq!(Arc::strong_count(&woken), 1, "nothing keeps the waker of a future that is gone");
+        is_pending
     };
     assert!(poll(&mut results), "there is none");
     assert!(results.wait_for(SPAN).unwrap().is_none());

@@ -292,10 +292,16 @@ pub fn futures(rig: &Rig) -> Outcome {
     ensure!(viewer.wait_for(span)?.is_none() && viewer.try_wait()?.is_none(), "there is no frame");
     let driver = Arc::clone(rig.shared_driver());
     let camera = rig.spawn("camera", move |_| {
-        for _ in 0..FRAMES {
-            one.acquire()?.commit()?;
-            driver.host().sleep(Nanos::from_us(50));
+        for number in 0..FRAMES {
+            // In turn the future finds a stage that the other has begun with, and waits for one that is not free.
+            if number % 2 == 0 {
+                one.acquire()?.commit()?;
+                driver.host().sleep(Nanos::from_us(50));
+            }
             super::pipelines::block_on(&*driver, other.acquire_async())?.commit()?;
+            if number % 2 == 1 {
+                one.acquire()?.commit()?;
+            }
         }
         Ok(())
     });
