@@ -44,11 +44,20 @@ pub(super) struct Call {
     offered: AtomicUsize,
     /// The next piece for a thread of the pool.
     claimed: AtomicUsize,
+    /// Threads of the pool that move a piece now, and the most that may.
+    hands: AtomicUsize,
+    hands_max: usize,
 }
 
 impl Call {
-    /// A copy, in pieces of one slice each, none of them larger than a slot.
-    pub(super) fn new(direction: Direction, is_urgent: bool, areas: Areas, pieces: Vec<Shape>) -> Call {
+    /// A copy, in pieces of one slice each, none of them larger than a slot, for so many threads of the pool at once.
+    pub(super) fn new(
+        direction: Direction,
+        is_urgent: bool,
+        areas: Areas,
+        pieces: Vec<Shape>,
+        hands_max: usize,
+    ) -> Call {
         let bytes: u64 = pieces.iter().map(Shape::bytes).sum();
         Call {
             direction,
@@ -60,6 +69,8 @@ impl Call {
             pieces,
             offered: AtomicUsize::new(0),
             claimed: AtomicUsize::new(0),
+            hands: AtomicUsize::new(0),
+            hands_max,
         }
     }
 
@@ -90,20 +101,38 @@ impl Call {
         self.offered.store(index + 1, Ordering::SeqCst);
     }
 
-    /// Whether there are pieces for a thread of the pool.
-    pub(super) fn has_offer(&self) -> bool {
-        self.claimed.load(Ordering::Relaxed) < self.offered.load(Ordering::SeqCst)
+    /// The number of threads of the pool that may move pieces at once.
+    pub(super) fn hands_max(&self) -> usize {
+        self.hands_max
     }
 
-    /// A piece for a thread of the pool.
+    /// Whether there are pieces for one more thread of the pool.
+    pub(super) fn has_offer(&self) -> bool {
+        self.claimed.load(Ordering::Relaxed) < self.offered.load(Ordering::SeqCst)
+            && self.hands.load(Ordering::Relaxed) < self.hands_max
+    }
+
+    /// A piece for a thread of the pool, which [`Call::work`]s on it next.
     pub(super) fn claim(&self) -> Option<usize> {
+        let one_more = |hands| (hands < self.hands_max).then_some(hands + 1);
+        self.hands.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         let offered = self.offered.load(Ordering::SeqCst);
         let next = |claimed| (claimed < offered).then_some(claimed + 1);
-        self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+        let claimed = self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok();
+        if claimed.is_none() {
+            self.hands.fetch_sub(1, Ordering::Relaxed);
+        }
+        claimed
+    }
+
+    /// Moves a piece that a thread of the pool has claimed.
+    pub(super) fn work(&self, index: usize, host: &dyn Host) {
+        self.run(index, host);
+        self.hands.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Moves a piece that has been offered, if no other thread does.
-    pub(super) fn run(&self, index: usize, host: &dyn Host) {
+    fn run(&self, index: usize, host: &dyn Host) {
         let state = &self.states[index];
         if state.compare_exchange(UNTAKEN, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
@@ -170,5 +199,31 @@ impl Call {
         if self.states.iter().any(is_taken) {
             host.wait_until(None, &mut || !self.states.iter().any(is_taken));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many threads have a piece at once, and the next one gets a piece when one of them has moved its own.
+    #[test]
+    fn no_more_threads_than_allowed_move_pieces_at_once() {
+        const BYTES: usize = 4096;
+        let (driver, source, mut slots) = (crate::soft::driver(), [[7_u8; BYTES]; 3], [[0_u8; BYTES]; 3]);
+        let piece = |bytes: &[u8; BYTES]| Shape::linear(0x1000, bytes.as_ptr() as u64, BYTES as u64);
+        let pieces = source.iter().map(piece).collect();
+        let call = Call::new(Direction::HostToDevice, false, Areas::default(), pieces, 2);
+        assert!(!call.has_offer() && call.claim().is_none(), "no piece has a slot");
+        // SAFETY: each piece has a slot of its own, and all memory outlives the call.
+        slots.iter_mut().for_each(|slot| unsafe { call.offer(slot.as_mut_ptr() as u64) });
+        assert_eq!([call.claim(), call.claim(), call.claim()], [Some(0), Some(1), None]);
+        assert!(!call.has_offer(), "the third piece has to wait");
+        call.work(1, driver.host());
+        assert!(call.has_offer());
+        assert_eq!([call.claim(), call.claim()], [Some(2), None]);
+        [0, 2].into_iter().for_each(|index| call.work(index, driver.host()));
+        assert!(!call.has_offer() && call.claim().is_none(), "all have been moved");
+        assert_eq!(slots, source);
     }
 }

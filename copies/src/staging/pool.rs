@@ -69,7 +69,7 @@ impl Pool {
         drop(calls);
         work.changes.fetch_add(1, Ordering::SeqCst);
         // The calling thread moves a piece itself if it comes first.
-        let wanted = (call.pieces().len() - 1).min(work.bells.len());
+        let wanted = (call.pieces().len() - 1).min(call.hands_max()).min(work.bells.len());
         work.wake(wanted.saturating_sub(work.idle.load(Ordering::SeqCst)));
     }
 
@@ -108,7 +108,7 @@ impl Work {
             own.refresh(self, number);
             if let Some((call, index)) = own.claim() {
                 self.wake_if_none_looks(call);
-                call.run(index, host);
+                call.work(index, host);
                 continue;
             }
             let mut news = || bell.has_ended() || own.has_news(self);

@@ -21,9 +21,7 @@ const BULK_BYTES: u64 = 16 << 20;
 const SAMPLES: usize = 40;
 const PAUSE: Nanos = Nanos::from_us(150);
 /// A small copy beside bulk takes at most so many times its time on an idle device in the median, and so long at most.
-/// A pinned one is short, and waits for half a piece as well: it is not yet within twice its idle time.
-const PAGEABLE_FACTOR_MAX: f64 = 2.0;
-const PINNED_FACTOR_MAX: f64 = 2.2;
+const FACTOR_MAX: f64 = 2.0;
 const LONGEST_MAX: Nanos = Nanos::from_us(200);
 /// Bulk keeps at least this rate beside small copies, in GB/s. The driver alone reaches 7.
 const BULK_GBPS_MIN: f64 = 20.0;
@@ -157,9 +155,8 @@ fn one_way(rig: &Rig, to_device: bool, is_pinned: bool) -> Outcome {
     let gbps = copied as f64 / driver.host().now().since(began).0 as f64;
     bulk.end()?;
     let factor = median.0 as f64 / idle.0 as f64;
-    let factor_max = if is_pinned { PINNED_FACTOR_MAX } else { PAGEABLE_FACTOR_MAX };
     let found = format!("to the device {to_device}: {idle} idle, {median} and at most {longest}, bulk {gbps:.1} GB/s");
-    ensure!(factor <= factor_max && longest <= LONGEST_MAX && gbps >= BULK_GBPS_MIN, "{found}");
+    ensure!(factor <= FACTOR_MAX && longest <= LONGEST_MAX && gbps >= BULK_GBPS_MIN, "{found}");
     Ok(())
 }
 

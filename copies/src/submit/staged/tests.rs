@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // copies are unsafe: the memory outlives them
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use channels::Side;
 use hal::{Code, DevicePtr, Driver, Nanos};
@@ -238,4 +239,51 @@ fn a_layer_closes_while_slots_are_made() {
     let began = driver.host().now();
     drop(overtake);
     assert!(driver.host().now().since(began) >= span, "the thread has been left behind");
+}
+
+/// The most tickets that are out at once while a copy is made, and its plan. None is out before and after.
+fn tickets_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Plan) {
+    let (inner, its_driver) = (Arc::clone(overtake.inner()), Arc::clone(driver));
+    let ends = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&ends);
+    let out = || overtake.records().tickets.outstanding();
+    assert_eq!(out(), 0);
+    let looks = hal::spawn(driver, "looks", move || {
+        let mut most = 0;
+        while !ended.load(Ordering::SeqCst) {
+            most = most.max(inner.records.tickets.outstanding());
+            its_driver.host().sleep(Nanos::from_us(1));
+        }
+        most
+    });
+    let (plan, _) = copy(overtake, driver);
+    ends.store(true, Ordering::SeqCst);
+    let most = looks.unwrap().join(driver.host());
+    assert_eq!(out(), 0, "a ticket has not come back");
+    (most, plan)
+}
+
+/// An urgent copy waits for one piece at most, and that has a ticket in place of an event.
+#[test]
+fn beside_urgent_streams_one_piece_at_a_time_is_in_flight_with_a_ticket() {
+    let driver = crate::soft::driver();
+    let overtake = warm_layer(&driver, |_| ());
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, Plan::Staged { raises: false }), "alone");
+    let urgent = overtake.stream(overtake.priorities().highest()).unwrap();
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, Plan::Staged { raises: false }));
+    drop(urgent);
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, Plan::Staged { raises: false }), "alone again");
+}
+
+/// A piece that finds no ticket has an event.
+#[test]
+fn pieces_land_without_tickets() {
+    let driver = crate::soft::driver();
+    let overtake = warm_layer(&driver, |_| ());
+    let _urgent = overtake.stream(overtake.priorities().highest()).unwrap();
+    let tickets = &overtake.records().tickets;
+    let all: Vec<_> = std::iter::from_fn(|| tickets.take()).collect();
+    assert_eq!(copy(&overtake, &driver).0, Plan::Staged { raises: false });
+    assert_eq!(tickets.outstanding(), all.len());
+    all.into_iter().for_each(|ticket| tickets.release(ticket));
 }

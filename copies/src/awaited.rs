@@ -1,0 +1,47 @@
+//! Threads that wait for a stream: the copies that stand ahead of them are lifted.
+
+use terms::Priority;
+
+use crate::records::{Lift, Ticket};
+use crate::stream::PriorityStream;
+
+/// The copies of a stream that are on their way to a point in it, and that are below a priority.
+#[doc(hidden)] // for crates/shim
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    tickets: Vec<Ticket>,
+}
+
+impl PriorityStream {
+    /// The copies below `to` that stand ahead of the next work of the stream; `None` if there are none. It calls no
+    /// driver, and without such copies it is one load.
+    #[doc(hidden)] // for crates/shim
+    #[must_use]
+    pub fn ahead_below(&self, to: Priority) -> Option<Awaited> {
+        let state = self.state();
+        let below = state.ahead.below(to, &state.inner.records.tickets);
+        let tickets: Vec<Ticket> = below.into_iter().flat_map(|known| known.tickets).collect();
+        (!tickets.is_empty()).then_some(Awaited { tickets })
+    }
+
+    /// A thread waits for these copies: those that are still on their way pass as ones of `to` until they have
+    /// completed. Returns whether that lifted any. It calls no driver.
+    #[doc(hidden)] // for crates/shim
+    pub fn lift_awaited(&self, awaited: &Awaited, to: Priority) -> bool {
+        let records = &self.state().inner.records;
+        let lifted = |ticket: &&Ticket| {
+            !records.tickets.is_done(**ticket) && records.standing.lift(**ticket, &[], to) != Lift::Unchanged
+        };
+        let count = awaited.tickets.iter().filter(lifted).count();
+        (0..count).for_each(|_| records.counters.boosted());
+        count > 0
+    }
+
+    /// Whether all of them have completed.
+    #[doc(hidden)] // for crates/shim
+    #[must_use]
+    pub fn are_over(&self, awaited: &Awaited) -> bool {
+        let tickets = &self.state().inner.records.tickets;
+        awaited.tickets.iter().all(|ticket| tickets.is_done(*ticket))
+    }
+}

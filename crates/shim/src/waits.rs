@@ -1,0 +1,136 @@
+//! Threads that wait, with the rule of demand.
+//!
+//! A copy that was bulk when its stream was busy may still be on its way when the stream has been quiet for long enough
+//! to come first. A thread that waits for it has it pass as a copy of that level. Only copies that stand ahead of the
+//! awaited point are lifted, and none above the level of its own stream's demand: a busy stream is waited for as bulk.
+//!
+//! The point of an event is that of its last record. Orders between streams, by events, are not followed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use copies::options::Automatic;
+use copies::{Awaited, Priority};
+use hal::locks::lock;
+use hal::{Event, Stream};
+
+use crate::context::Adopted;
+use crate::demand::Rule;
+use crate::process::{Process, process};
+use crate::streams::Anywhere;
+
+/// Whether the rule is on. With other rules a wait costs one load.
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Records are kept for so many events. Those whose copies are over are forgotten then.
+const EVENTS_MAX: usize = 256;
+
+/// Events that were recorded behind copies on their way.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    marks: Mutex<HashMap<Event, Mark>>,
+    /// Their number, which most calls find to be 0.
+    count: AtomicUsize,
+}
+
+struct Mark {
+    stream: Weak<Adopted>,
+    ahead: Awaited,
+}
+
+impl Recorded {
+    /// The event is recorded behind these copies from now on.
+    fn note(&self, event: Event, mark: Option<Mark>) {
+        if mark.is_none() && self.count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut marks = lock(&self.marks);
+        match mark {
+            Some(_) if marks.len() >= EVENTS_MAX && !marks.contains_key(&event) => {}
+            Some(mark) => _ = marks.insert(event, mark),
+            None => _ = marks.remove(&event),
+        }
+        if marks.len() >= EVENTS_MAX {
+            let is_over = |mark: &Mark| mark.stream.upgrade().is_none_or(|stream| stream.copies.are_over(&mark.ahead));
+            marks.retain(|_, mark| !is_over(mark));
+        }
+        self.count.store(marks.len(), Ordering::Relaxed);
+    }
+
+    fn take(&self, event: Event) -> Option<Mark> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut marks = lock(&self.marks);
+        let mark = marks.remove(&event);
+        self.count.store(marks.len(), Ordering::Relaxed);
+        mark
+    }
+}
+
+impl Process {
+    /// The process decides by demand.
+    pub(crate) fn watch_waits(&self) {
+        WANTED.store(self.settings.options.automatic == Automatic::Demand, Ordering::Relaxed);
+    }
+
+    /// The level of the stream's demand now. `None` if something else than demand gives its copies their priority.
+    fn level(&self, adopted: &Adopted) -> Option<Priority> {
+        let demand = adopted.given().is_none() && adopted.own.is_none();
+        let rank = || adopted.demand.rank(Rule::new(self.settings.options.demand), adopted.copies.now());
+        demand.then(|| self.of_rank(rank())).flatten()
+    }
+
+    fn lift(&self, adopted: &Adopted, ahead: impl FnOnce(Priority) -> Option<Awaited>) {
+        let Some(level) = self.level(adopted).filter(|level| *level > Priority::LOWEST) else { return };
+        if ahead(level).is_some_and(|ahead| adopted.copies.lift_awaited(&ahead, level)) {
+            self.ranked.waits.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The stream, if it has copied.
+    fn known(&self, stream: Stream) -> Option<Arc<Adopted>> {
+        let current = || self.driver.get()?.context_current().ok()?;
+        self.streams.find(&Anywhere::of(stream, current).ok()?)
+    }
+}
+
+fn wanted() -> Option<&'static Process> {
+    process().filter(|_| WANTED.load(Ordering::Relaxed))
+}
+
+/// The calling thread is about to wait for all work in a stream.
+pub fn stream_awaited(stream: Stream) {
+    let Some(process) = wanted() else { return };
+    let known = process.known(stream);
+    known.into_iter().for_each(|adopted| process.lift(&adopted, |level| adopted.copies.ahead_below(level)));
+}
+
+/// The calling thread is about to wait for all work in its context.
+pub fn context_awaited() {
+    let Some(process) = wanted() else { return };
+    let Some(context) = process.driver.get().and_then(|driver| driver.context_current().ok().flatten()) else { return };
+    for adopted in process.streams.all(context) {
+        process.lift(&adopted, |level| adopted.copies.ahead_below(level));
+    }
+}
+
+/// An event is about to be recorded in a stream.
+pub fn event_recorded(event: Event, stream: Stream) {
+    let Some(process) = wanted() else { return };
+    let mark = process.known(stream).and_then(|adopted| {
+        let ahead = adopted.copies.ahead_below(process.priorities().highest())?;
+        Some(Mark { stream: Arc::downgrade(&adopted), ahead })
+    });
+    process.recorded.note(event, mark);
+}
+
+/// The calling thread is about to wait for an event.
+pub fn event_awaited(event: Event) {
+    let Some(process) = wanted() else { return };
+    let Some(Mark { stream, ahead }) = process.recorded.take(event) else { return };
+    if let Some(adopted) = stream.upgrade() {
+        process.lift(&adopted, |_| Some(ahead));
+    }
+}
