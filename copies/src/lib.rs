@@ -21,6 +21,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+mod awaited;
 mod cargo;
 mod decide;
 mod engine;
@@ -61,6 +62,8 @@ pub mod copy {
     pub use crate::service::set_natively;
 }
 
+#[doc(hidden)] // for crates/shim
+pub use awaited::Awaited;
 pub use expected::Expected;
 pub use guard::Blocking;
 pub use hal;

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 use abi::types::*;
-use hal::{Context, Device, DevicePtr, Stream};
+use hal::{Context, Device, DevicePtr, Event, Stream};
 
 use crate::hooks::Hook;
 use crate::{ahead, fence, launch, state};
@@ -51,6 +51,10 @@ fn before(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CU
 
 fn context(handle: CUcontext) -> Context {
     Context(handle.addr() as u64)
+}
+
+fn event(handle: CUevent) -> Event {
+    Event(handle.addr() as u64)
 }
 
 pub unsafe fn cuInit(hook: Hook, native: impl Fn() -> CUresult, _flags: c_uint) -> CUresult {
@@ -106,10 +110,18 @@ handlers! {
         hook, stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { hook.stream(stream) }
-    tells cuCtxSynchronize (hook) {}
+    waits cuCtxSynchronize (hook) { shim::context_awaited() }
     tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
-    tells cuStreamQuery cuStreamSynchronize (hook, _stream: CUstream) {}
-    tells cuEventQuery cuEventSynchronize (hook, _event: CUevent) {}
+    tells cuStreamQuery (hook, _stream: CUstream) {}
+    waits cuStreamSynchronize (hook, stream: CUstream) { shim::stream_awaited(hook.stream(stream)) }
+    tells cuEventQuery (hook, _event: CUevent) {}
+    waits cuEventSynchronize (hook, event: CUevent) { shim::event_awaited(self::event(event)) }
+    records cuEventRecord (hook, event: CUevent, stream: CUstream) {
+        shim::event_recorded(self::event(event), hook.stream(stream))
+    }
+    records cuEventRecordWithFlags (hook, event: CUevent, stream: CUstream, _flags: c_uint) {
+        shim::event_recorded(self::event(event), hook.stream(stream))
+    }
     blocks cuMemAlloc_v2 (hook, _pointer: *mut CUdeviceptr, _bytes: usize) {}
     blocks cuMemAllocPitch_v2 (
         hook, _pointer: *mut CUdeviceptr, _pitch: *mut usize, _width: usize, _height: usize, _element: c_uint
@@ -218,6 +230,19 @@ fn announced(hook: Hook, native: impl Fn() -> CUresult, announce: fn() -> shim::
 fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
     unless_lost(native())
+}
+
+/// As [`tells`], for a call that waits: the layer hears of it before.
+fn waits(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    tell(layer);
+    tells(hook, native, || ())
+}
+
+/// As [`before`], for a call that most rules take no notice of.
+fn records(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.passed_on();
+    tell(layer);
+    native()
 }
 
 /// As [`blocks`], for a call that waits for the device and so reports its progress.

@@ -74,7 +74,8 @@ macro_rules! for_each_room {
             address direct: cuGetProcAddress cuGetProcAddress_v2;
             life direct: cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy cuCtxDestroy_v2 cuCtxSynchronize
                 cuCtxSynchronize_v2 cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
-                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventQuery cuEventSynchronize cuFuncLoad
+                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventQuery cuEventRecord cuEventRecordWithFlags
+                cuEventSynchronize cuFuncLoad
                 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuInit cuKernelGetFunction
                 cuLibraryGetModule cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuMemAlloc_v2
                 cuMemAllocHost_v2 cuMemAllocManaged cuMemAllocPitch_v2 cuMemFree_v2 cuMemFreeAsync cuMemFreeHost
@@ -85,7 +86,7 @@ macro_rules! for_each_room {
                 cuStreamDestroy cuStreamDestroy_v2 cuStreamEndCapture cuStreamQuery cuStreamSynchronize;
             launch direct: cuFuncGetAttribute cuFuncSetAttribute cuGraphLaunch cuLaunchCooperativeKernel
                 cuLaunchKernel cuLaunchKernelEx cuOccupancyMaxActiveBlocksPerMultiprocessor;
-            observed direct: cuEventRecord cuEventRecordWithFlags cuStreamWaitEvent;
+            observed direct: cuStreamWaitEvent;
         }
     };
 }

@@ -52,6 +52,11 @@ impl Process {
                 rank
             }
         };
+        self.of_rank(rank)
+    }
+
+    /// The priority of copies of a rank.
+    pub(crate) fn of_rank(&self, rank: Rank) -> Option<Priority> {
         match rank {
             Rank::Bulk => Some(Priority::LOWEST),
             Rank::First => Priority::new(2).map(|first| first.min(self.priorities().highest())),

@@ -109,17 +109,25 @@ impl Meter {
         if after(word).is_busy { Rank::Bulk } else { Rank::First }
     }
 
+    /// The rank that a copy of no bytes would have now. It charges nothing.
+    #[must_use]
+    pub fn rank(&self, rule: Rule, now: Nanos) -> Rank {
+        let charge = Charge::of(self.state.load(Ordering::Relaxed)).with(rule, now.0 / 1_000, 0);
+        if charge.is_busy { Rank::Bulk } else { Rank::First }
+    }
+
     /// Forgets the stream's past: its handle now means another stream.
     pub fn renew(&self) {
         self.state.store(0, Ordering::Relaxed);
     }
 }
 
-/// The copies that the rule has ranked.
+/// The copies that the rule has ranked, and the waits that lifted some of them.
 #[derive(Debug, Default)]
 pub(crate) struct Ranked {
     first: Tally,
     bulk: Tally,
+    pub(crate) waits: AtomicU64,
 }
 
 impl Ranked {
@@ -263,6 +271,26 @@ mod tests {
                 copies.iter().zip(parts).map(|(&(later_us, bytes), part)| (later_us, bytes / 8 * part)).collect();
             for (less, more) in ranks(&less).into_iter().zip(ranks(&copies)) {
                 prop_assert!(less == Rank::First || more == Rank::Bulk);
+            }
+        }
+
+        /// A look finds a stream busy only where its next copy is bulk, and a quiet stream stays quiet without copies.
+        /// A look changes no rank.
+        #[test]
+        fn a_look_at_the_rank_agrees_with_the_next_copy(
+            copies in traffic(),
+            looks_us in proptest::collection::vec(0..20_000_u64, 300),
+        ) {
+            let (looked, left_alone, mut now_us) = (Meter::default(), Meter::default(), 0);
+            for (&(later_us, bytes), look_us) in copies.iter().zip(looks_us) {
+                let early = looked.rank(rule(), Nanos::from_us(now_us + look_us % (later_us + 1)));
+                now_us += later_us;
+                let now = Nanos::from_us(now_us);
+                let look = looked.rank(rule(), now);
+                prop_assert!(early == Rank::Bulk || look == Rank::First);
+                let [rank, same] = [&looked, &left_alone].map(|meter| meter.charge(rule(), now, bytes));
+                prop_assert_eq!(rank, same);
+                prop_assert!(look == Rank::First || rank == Rank::Bulk);
             }
         }
 

@@ -10,6 +10,7 @@
 //! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
 //! | `passed.rs`, `tally.rs` | counts of copies that no context's layer has seen, by reason |
 //! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
+//! | `waits.rs` | threads that wait, with the rule of demand |
 //! | `report.rs`, `trace.rs` | report and trace, as files |
 //! | `verdict.rs` | the summary of a report, in words |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
@@ -42,6 +43,7 @@ mod thread;
 mod trace;
 mod trouble;
 pub mod verdict;
+mod waits;
 mod witness;
 
 pub use ::copies::copy::Native;
@@ -55,3 +57,4 @@ pub use functions::{check_options, declared, layer, request, start_for_c, table}
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};
+pub use waits::{context_awaited, event_awaited, event_recorded, stream_awaited};

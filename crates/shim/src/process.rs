@@ -21,6 +21,7 @@ use crate::rules::Rules;
 use crate::settings::{self, Settings};
 use crate::streams::Streams;
 use crate::trace;
+use crate::waits::Recorded;
 
 /// The parts that the library around the layer provides: the drop-in or the C library.
 pub struct Start {
@@ -54,6 +55,7 @@ pub(crate) struct Process {
     pub(crate) streams: Streams,
     pub(crate) captures: Captures,
     pub(crate) ranked: Ranked,
+    pub(crate) recorded: Recorded,
     pub(crate) closed: Mutex<Vec<report::Part>>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
@@ -86,6 +88,7 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
         Process::new(start, options)
     });
     if first {
+        process.watch_waits();
         process.settings.faults.iter().for_each(|fault| log::warn!("{fault}"));
         process.settings.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         report::begin();
@@ -111,6 +114,7 @@ impl Process {
             contexts: Contexts::default(),
             streams: Streams::default(),
             ranked: Ranked::default(),
+            recorded: Recorded::default(),
             closed: Mutex::default(),
             closed_traces: Mutex::default(),
         }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use copies::{ClassSnapshot, Statistics};
@@ -50,12 +51,13 @@ pub(crate) struct Report {
 }
 
 /// The rule for copies to which nothing else gave a priority, and the copies that came first and that were bulk by it.
-/// Those are counted with the rule of demand.
+/// Those are counted with the rule of demand, and so are the waits of threads that lifted copies.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Automatic {
     rule: &'static str,
     first: Class,
     bulk: Class,
+    waits: u64,
 }
 
 impl Automatic {
@@ -65,7 +67,8 @@ impl Automatic {
             Class { copies, bytes }
         };
         let rule = process.settings.options.automatic.name();
-        Automatic { rule, first: class(Rank::First), bulk: class(Rank::Bulk) }
+        let waits = process.ranked.waits.load(Ordering::Relaxed);
+        Automatic { rule, first: class(Rank::First), bulk: class(Rank::Bulk), waits }
     }
 }
 

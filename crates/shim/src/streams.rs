@@ -66,6 +66,12 @@ impl Streams {
         drop(surplus);
     }
 
+    /// The streams of a context.
+    pub(crate) fn all(&self, context: Context) -> Vec<Arc<Adopted>> {
+        let known = locks::read(&self.known);
+        known.table.values().filter(|adopted| adopted.context == context).cloned().collect()
+    }
+
     /// Forgets a stream, and returns it.
     pub(crate) fn remove(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
         self.write().table.remove(which)

@@ -6,7 +6,6 @@
 //!
 //! The point of an event is that of its last record. Orders between streams, by events, are not followed.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -24,36 +23,36 @@ use crate::streams::Anywhere;
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Records are kept for so many events. Those whose copies are over are forgotten then.
-const EVENTS_MAX: usize = 256;
+const EVENTS_MAX: usize = 64;
 
 /// Events that were recorded behind copies on their way.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    marks: Mutex<HashMap<Event, Mark>>,
+    marks: Mutex<Vec<Mark>>,
     /// Their number, which most calls find to be 0.
     count: AtomicUsize,
 }
 
 struct Mark {
+    event: Event,
     stream: Weak<Adopted>,
     ahead: Awaited,
 }
 
 impl Recorded {
-    /// The event is recorded behind these copies from now on.
+    /// The event is recorded anew: behind these copies, if there are any.
     fn note(&self, event: Event, mark: Option<Mark>) {
         if mark.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut marks = lock(&self.marks);
-        match mark {
-            Some(_) if marks.len() >= EVENTS_MAX && !marks.contains_key(&event) => {}
-            Some(mark) => _ = marks.insert(event, mark),
-            None => _ = marks.remove(&event),
-        }
+        marks.retain(|other| other.event != event);
         if marks.len() >= EVENTS_MAX {
-            let is_over = |mark: &Mark| mark.stream.upgrade().is_none_or(|stream| stream.copies.are_over(&mark.ahead));
-            marks.retain(|_, mark| !is_over(mark));
+            let goes_on = |stream: Arc<Adopted>, mark: &Mark| !stream.copies.are_over(&mark.ahead);
+            marks.retain(|mark| mark.stream.upgrade().is_some_and(|stream| goes_on(stream, mark)));
+        }
+        if marks.len() < EVENTS_MAX {
+            marks.extend(mark);
         }
         self.count.store(marks.len(), Ordering::Relaxed);
     }
@@ -63,9 +62,10 @@ impl Recorded {
             return None;
         }
         let mut marks = lock(&self.marks);
-        let mark = marks.remove(&event);
+        let place = marks.iter().position(|mark| mark.event == event)?;
+        let mark = marks.swap_remove(place);
         self.count.store(marks.len(), Ordering::Relaxed);
-        mark
+        Some(mark)
     }
 }
 
@@ -121,7 +121,7 @@ pub fn event_recorded(event: Event, stream: Stream) {
     let Some(process) = wanted() else { return };
     let mark = process.known(stream).and_then(|adopted| {
         let ahead = adopted.copies.ahead_below(process.priorities().highest())?;
-        Some(Mark { stream: Arc::downgrade(&adopted), ahead })
+        Some(Mark { event, stream: Arc::downgrade(&adopted), ahead })
     });
     process.recorded.note(event, mark);
 }
@@ -129,7 +129,7 @@ pub fn event_recorded(event: Event, stream: Stream) {
 /// The calling thread is about to wait for an event.
 pub fn event_awaited(event: Event) {
     let Some(process) = wanted() else { return };
-    let Some(Mark { stream, ahead }) = process.recorded.take(event) else { return };
+    let Some(Mark { stream, ahead, .. }) = process.recorded.take(event) else { return };
     if let Some(adopted) = stream.upgrade() {
         process.lift(&adopted, |_| Some(ahead));
     }

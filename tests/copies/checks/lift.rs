@@ -137,3 +137,30 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
     [low, high].iter().try_for_each(PriorityStream::synchronize)?;
     bed::at_rest(rig, &overtake)
 }
+
+/// A thread that waits has the copies pass that stand ahead of it in that stream, and no others.
+pub fn awaited(rig: &Rig) -> Outcome {
+    let options = Options { guard_bytes_min: Some(0), ..bed::transport(Transport::Kernel) };
+    let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
+    let overtake = bed::open(rig, relentless(options))?;
+    let (one, other) = (bulk(rig, &overtake)?, bulk(rig, &overtake)?);
+    ensure!(one.ahead_below(level(3)).is_none(), "nothing stands ahead in a stream without copies");
+    let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
+    let (first, left) = (copy(rig, &one)?, copy(rig, &other)?);
+    let ahead = one.ahead_below(level(3)).ok_or_else(|| Failure::new("the first copy does not stand ahead"))?;
+    let behind = copy(rig, &one)?;
+    is_held(rig, "bulk that no thread waits for", &first)?;
+    ensure!(one.ahead_below(level(1)).is_none(), "bulk stands below its own level");
+    ensure!(!one.lift_awaited(&ahead, level(1)) && !one.are_over(&ahead), "a wait at the level of bulk lifts bulk");
+    is_held(rig, "bulk that is waited for as bulk", &first)?;
+    ensure!(one.lift_awaited(&ahead, level(3)), "the wait lifts nothing");
+    ensure!(!one.lift_awaited(&ahead, level(3)), "a second wait lifts it again");
+    ensure!(done_within(rig, &first, within)?, "the awaited copy has not completed within {within}");
+    ensure!(one.are_over(&ahead) && !one.lift_awaited(&ahead, level(3)), "it is lifted when it has completed");
+    is_held(rig, "the copy behind the awaited one", &behind)?;
+    is_held(rig, "a copy of another stream", &left)?;
+    traffic.stop()?;
+    [one, other].iter().try_for_each(PriorityStream::synchronize)?;
+    bed::at_rest(rig, &overtake)?;
+    same("boosts", &overtake.statistics().boosts, &1)
+}

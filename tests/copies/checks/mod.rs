@@ -98,7 +98,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
-    lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing;
+    lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing awaited;
     lifted: by_kernel guarded chain;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;

@@ -88,8 +88,10 @@ fn expect(text: &str) -> Result<Expect, String> {
         "warns" => Ok(Expect::Warnings),
         "unasked" => Ok(Expect::Unasked),
         other => {
-            let least = other.strip_prefix("urgent ").and_then(|least| least.parse().ok());
-            least.map(Expect::Urgent).ok_or_else(|| format!("`{other}` is no expectation"))
+            let least = |word| other.strip_prefix(word).and_then(|least| least.parse().ok());
+            let urgent = least("urgent ").map(Expect::Urgent);
+            let known = urgent.or_else(|| least("waited ").map(Expect::Waited));
+            known.ok_or_else(|| format!("`{other}` is no expectation"))
         }
     }
 }

@@ -23,6 +23,8 @@ pub enum Expect {
     Moving,
     /// As `Moved`, with at least so many urgent copies.
     Urgent(u64),
+    /// At least so many waits that lifted copies.
+    Waited(u64),
     /// As `Moved`, with copies that came to no context.
     Elsewhere,
     /// As `Moved`, with copies that were passed on because their stream captured.
@@ -111,6 +113,10 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
             moved(&reports)?;
             let urgent = copies(&reports, "urgent");
             require(urgent >= least, || format!("{urgent} copies were urgent, not {least}"))
+        }
+        Expect::Waited(least) => {
+            let waits: u64 = reports.iter().filter_map(|report| report["automatic"]["waits"].as_u64()).sum();
+            require(waits >= least, || format!("{waits} waits lifted copies, not {least}"))
         }
         Expect::Captured => {
             moved(&reports)?;

@@ -43,6 +43,8 @@ pub struct Automatic {
     pub first: Amount,
     /// Copies of busy streams.
     pub bulk: Amount,
+    /// The number of waits that lifted copies of streams which had been busy.
+    pub waits: u64,
 }
 
 /// One device, as one process used it.

@@ -28,6 +28,9 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     let ranked = total.automatic;
     if ranked.first.copies + ranked.bulk.copies > 0 {
         section(&mut text, "copies ranked by the demand of their streams", &demand_table(ranked));
+        if ranked.waits > 0 {
+            line(&mut text, &format!("waits that lifted copies of streams which had been busy: {}", ranked.waits));
+        }
     }
     if !total.passed_on.is_empty() {
         section(&mut text, "copies that no device's layer had a say in", &reason_table(&total.passed_on));
@@ -264,7 +267,7 @@ mod tests {
                 "final": {is_final}, "state": "open",
                 "calls": [{{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 1234, "passed_on": 1}}],
                 "automatic": {{"rule": "demand", "first": {{"copies": 1000, "bytes": 65536000}},
-                    "bulk": {{"copies": 16, "bytes": 4294967296}}}},
+                    "bulk": {{"copies": 16, "bytes": 4294967296}}, "waits": 3}},
                 "devices": [{{"device": 0, "name": "H100", "chunks": 3, "stood_down": {},
                     "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
                         "kernel": {{"copies": 16, "bytes": 4294967296}}}},
@@ -309,6 +312,7 @@ copies ranked by the demand of their streams
   -----------------------------------------
   that move little: first   1,000  62.5 MiB
   that are busy: bulk          16     4 GiB
+waits that lifted copies of streams which had been busy: 3
 
 calls by symbol
   symbol                intercepted  passed on

@@ -165,6 +165,7 @@ impl Total {
         }
         self.automatic.first.add(process.automatic.first);
         self.automatic.bulk.add(process.automatic.bulk);
+        self.automatic.waits += process.automatic.waits;
         add_reasons(&mut self.passed_on, &process.passed_on);
         for call in &process.calls {
             let new = || CallRecord { symbol: call.symbol.clone(), ..CallRecord::default() };
