@@ -135,6 +135,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("programs::cameras", model::programs::cameras),
     ("programs::requests", model::programs::requests),
     ("programs::decoding", model::programs::decoding),
+    ("programs::training", model::programs::training),
     ("unpinned::pageable_beside_bulk", model::unpinned::pageable_beside_bulk),
     ("unpinned::pinned_beside_bulk", model::unpinned::pinned_beside_bulk),
     ("faults::every_call_of_the_service", model::service::every_call),

@@ -45,6 +45,8 @@ struct Load {
     is_pinned: bool,
     ways: &'static [bool],
     queued: usize,
+    /// Bytes that go back to pageable memory after those.
+    checked: u64,
     /// The least rate of all its threads together, in GB/s.
     gbps_min: f64,
 }
@@ -122,10 +124,10 @@ impl Load {
         let (stop, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let threads = self.ways.iter().map(|way| {
             let (lane, way) = (Lane::new(rig, overtake, self.bytes)?, *way);
-            let (stop, copied, is_pinned, queued) =
-                (Arc::clone(&stop), Arc::clone(&copied), self.is_pinned, self.queued);
+            let (stop, copied) = (Arc::clone(&stop), Arc::clone(&copied));
+            let (is_pinned, queued, checked) = (self.is_pinned, self.queued, self.checked);
             Ok(rig.spawn("load", move |_| {
-                let mut memory = vec![1; if is_pinned { 0 } else { lane.bytes as usize }];
+                let mut memory = vec![1; if is_pinned { checked } else { lane.bytes } as usize];
                 while !stop.load(Ordering::SeqCst) {
                     for _ in 0..queued {
                         match is_pinned {
@@ -136,8 +138,11 @@ impl Load {
                             }
                         }
                     }
+                    if checked > 0 {
+                        doors::pageable(&lane.stream, lane.device, &mut memory, (TO_HOST, level(1)))?;
+                    }
                     lane.stream.synchronize()?;
-                    copied.fetch_add(queued as u64 * lane.bytes, Ordering::SeqCst);
+                    copied.fetch_add(queued as u64 * lane.bytes + checked, Ordering::SeqCst);
                 }
                 Ok(())
             }))
@@ -168,20 +173,32 @@ fn on_model(step: &Step, load: &Load) -> Outcome {
     on(|builder| builder, |_, rig| beside(rig, step, load))
 }
 
+/// Pinned copies.
+fn load(bytes: u64, ways: &'static [bool], queued: usize, gbps_min: f64) -> Load {
+    Load { bytes, is_pinned: true, ways, queued, checked: 0, gbps_min }
+}
+
 /// Eight cameras, each with a stream of its own, beside large copies.
 pub fn cameras() -> Outcome {
     let step = Step { streams: 8, bytes: 1 << 20, ways: &[TO_DEVICE], kernels: Nanos::ZERO };
-    on_model(&step, &Load { bytes: 32 << 20, is_pinned: true, ways: &[TO_DEVICE], queued: 2, gbps_min: 30.0 })
+    on_model(&step, &load(32 << 20, &[TO_DEVICE], 2, 30.0))
 }
 
 /// A request there and its answer back, beside tensors that are loaded from pageable memory.
 pub fn requests() -> Outcome {
     let step = Step { streams: 1, bytes: 64 << 10, ways: &[TO_DEVICE, TO_HOST], kernels: Nanos::from_us(150) };
-    on_model(&step, &Load { bytes: 16 << 20, is_pinned: false, ways: &[TO_DEVICE], queued: 1, gbps_min: 15.0 })
+    on_model(&step, &Load { is_pinned: false, ..load(16 << 20, &[TO_DEVICE], 1, 15.0) })
+}
+
+/// The loss of each training step, beside parts of a checkpoint that go to pinned memory, and are checked from pageable
+/// memory.
+pub fn training() -> Outcome {
+    let step = Step { streams: 1, bytes: 16 << 10, ways: &[TO_HOST], kernels: Nanos::from_us(300) };
+    on_model(&step, &Load { checked: 16 << 20, ..load(32 << 20, &[TO_HOST], 4, 25.0) })
 }
 
 /// Tokens of decoding, beside blocks of 2 MiB that are offloaded and brought back.
 pub fn decoding() -> Outcome {
     let step = Step { streams: 4, bytes: 64 << 10, ways: &[TO_HOST], kernels: Nanos::from_us(150) };
-    on_model(&step, &Load { bytes: 2 << 20, is_pinned: true, ways: &[TO_DEVICE, TO_HOST], queued: 8, gbps_min: 30.0 })
+    on_model(&step, &load(2 << 20, &[TO_DEVICE, TO_HOST], 8, 30.0))
 }
