@@ -32,9 +32,9 @@ const IN_FLIGHT_MAX: [usize; 2] = [4, 8];
 /// place of 22.
 const SHARED_IN_FLIGHT_MAX: usize = 1;
 
-/// One thread of so many moves pieces then. The others would take cores from the threads that make urgent copies: with
-/// four in place of eight their p99 was 49 us in place of 127, and bulk had 32 GB/s in place of 27.
-const SHARED_HANDS_SHARE: usize = 2;
+/// So many threads move pieces then. More would take cores from the threads that make urgent copies: with four in place
+/// of eight their p99 was 49 us in place of 127, and bulk had 32 GB/s in place of 27.
+const SHARED_HANDS_MAX: usize = 4;
 
 /// A copy waits so long for a slot while it has none. Then the driver makes the rest.
 const PATIENCE: Nanos = Nanos::from_ms(2);
@@ -118,7 +118,7 @@ pub(crate) struct Conductor<'a> {
 impl<'a> Conductor<'a> {
     pub(crate) fn new(means: Means<'a>, order: Order, areas: Areas, pieces: Vec<Shape>) -> Conductor<'a> {
         let threads = means.pool.threads();
-        let hands_max = if order.yields { threads.div_ceil(SHARED_HANDS_SHARE) } else { threads };
+        let hands_max = if order.yields { threads.min(SHARED_HANDS_MAX) } else { threads };
         Conductor {
             means,
             order,
