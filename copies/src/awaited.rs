@@ -36,12 +36,4 @@ impl PriorityStream {
         (0..count).for_each(|_| records.counters.boosted());
         count > 0
     }
-
-    /// Whether all of them have completed.
-    #[doc(hidden)] // for crates/shim
-    #[must_use]
-    pub fn are_over(&self, awaited: &Awaited) -> bool {
-        let tickets = &self.state().inner.records.tickets;
-        awaited.tickets.iter().all(|ticket| tickets.is_done(*ticket))
-    }
 }

@@ -22,7 +22,7 @@ use crate::streams::Anywhere;
 /// Whether the rule is on. With other rules a wait costs one load.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Records are kept for so many events. Those whose copies are over are forgotten then.
+/// Records are kept for so many events, the latest.
 const EVENTS_MAX: usize = 64;
 
 /// Events that were recorded behind copies on their way.
@@ -48,12 +48,9 @@ impl Recorded {
         let mut marks = lock(&self.marks);
         marks.retain(|other| other.event != event);
         if marks.len() >= EVENTS_MAX {
-            let goes_on = |stream: Arc<Adopted>, mark: &Mark| !stream.copies.are_over(&mark.ahead);
-            marks.retain(|mark| mark.stream.upgrade().is_some_and(|stream| goes_on(stream, mark)));
+            marks.remove(0);
         }
-        if marks.len() < EVENTS_MAX {
-            marks.extend(mark);
-        }
+        marks.extend(mark);
         self.count.store(marks.len(), Ordering::Relaxed);
     }
 
@@ -63,7 +60,7 @@ impl Recorded {
         }
         let mut marks = lock(&self.marks);
         let place = marks.iter().position(|mark| mark.event == event)?;
-        let mark = marks.swap_remove(place);
+        let mark = marks.remove(place);
         self.count.store(marks.len(), Ordering::Relaxed);
         Some(mark)
     }
