@@ -105,6 +105,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("queues::one_kernel_queue", model::queues::one_kernel_queue),
     ("queues::probed_once", model::queues::probed_once),
     ("queues::several_streams_wait_in_chunks", model::queues::several_streams_wait_in_chunks),
+    ("queues::chunks_are_shorter_where_streams_take_turns", model::queues::chunks_are_shorter_where_streams_take_turns),
     ("deadlock::is_real", model::deadlock::is_real),
     ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
     ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hal::{Code, Device, Driver};
+use hal::{Code, Device, Driver, Nanos};
 use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::options::Transport;
-use overtake::{Options, Overtake};
+use overtake::{Options, Overtake, PriorityStream};
 use softgpu::Connections;
 
 use crate::bed;
@@ -97,6 +97,32 @@ pub fn several_streams_wait_in_chunks() -> Outcome {
     same("with four queues", &plans_of_waiting_streams(4)?, &vec![chunks, kernel, kernel, kernel])?;
     same("with six", &plans_of_waiting_streams(6)?, &vec![chunks, chunks, kernel, kernel])?;
     same("with eight", &plans_of_waiting_streams(8)?, &vec![chunks, chunks, chunks, kernel])
+}
+
+/// A copy that tolerates a wait may find a chunk of each channel before it, so more channels have shorter chunks.
+pub fn chunks_are_shorter_where_streams_take_turns() -> Outcome {
+    const LONG: u64 = 8 * BYTES;
+    on(
+        |builder| builder.connections(Connections { max: None, copy: Some(8) }),
+        |_, rig| {
+            let overtake = bed::open(rig, Options { blocking_max: Nanos::from_us(5), ..bed::small_options() })?;
+            let _camera = overtake.expect(level(3), None)?.tolerating(Nanos::from_us(60));
+            let (memory, spin) = ((rig.pinned(LONG)?, rig.buffer(LONG)?), rig.kernels()?.spin);
+            let lows = (0..3).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
+            let lows = lows.collect::<Result<Vec<PriorityStream>, Failure>>()?;
+            let mut chunks = Vec::new();
+            for low in lows.iter().chain(&lows[2..]) {
+                doors::spin(rig.driver(), spin, 1_000_000, low.raw())?;
+                let before = overtake.statistics().chunks;
+                doors::htod(low, memory.1, &memory.0, LONG)?;
+                chunks.push(overtake.statistics().chunks - before);
+            }
+            // The channel of a copy is made after its chunks are.
+            same("the chunks of copies beside none, one and two others", &chunks, &vec![3, 3, 5, 7])?;
+            lows.iter().try_for_each(PriorityStream::synchronize)?;
+            bed::at_rest(rig, &overtake)
+        },
+    )
 }
 
 /// Opens so many layers, each on a thread of its own if there are several. Returns the number of streams made.
