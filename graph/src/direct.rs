@@ -3,7 +3,9 @@
 use terms::Priority;
 
 use crate::graph::Graph;
-use crate::node::{Edge, Kind, Mark, NodeId, Spec};
+use crate::list::NONE;
+use crate::node::{Edge, Kind, Mark, NodeId, Point, Spec, Stage};
+use crate::nodes::two;
 
 impl Graph {
     /// [`Graph::append`] and [`Graph::next`] in one call, for the common case: a node of the device that is ready and
@@ -25,6 +27,51 @@ impl Graph {
             Some(first) => self.append_running_behind(spec, first),
             None => self.append_running_first(spec.kind, spec.priority, spec.name, spec.device),
         }
+    }
+
+    /// As [`Graph::append_running`], after nodes that are all launched: behind the joins that [`Graph::joins`] tells.
+    #[inline(never)]
+    pub fn append_running_behind_joins(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
+        if !self.may_run_at_once(spec) || self.make_room(1, spec.after.len()).is_err() {
+            return None;
+        }
+        let is_fit = |first: u32| {
+            let slot = &self.nodes[first];
+            let is_launched = slot.stage == Stage::Launched && slot.kind.is_device();
+            is_launched && slot.poison.is_none() && slot.effective >= spec.priority
+        };
+        if !spec.after.iter().filter_map(|first| self.nodes.find(*first)).all(is_fit) {
+            return None;
+        }
+        let node = self.nodes.take(spec, spec.priority);
+        for first in spec.after {
+            if let Some(first) = self.nodes.find(*first) {
+                let slots = self.nodes.slots();
+                let [from, to] = two(slots, first, node);
+                self.lanes.offer(from, to);
+                self.edges.link(slots, Edge::new(first, node, Mark::Launched, false, false));
+            }
+        }
+        let slot = &mut self.nodes[node];
+        if slot.strand == NONE {
+            self.lanes.new_strand(slot);
+        }
+        slot.run(spec.priority);
+        let told = (NodeId { index: node, generation: slot.generation }, slot.lane);
+        self.launching += 1;
+        self.device.rounds += 1;
+        self.joins.clear();
+        if self.nodes[node].has_joins {
+            self.join(node, told.1, true);
+        }
+        Some(told)
+    }
+
+    /// The points that the node which [`Graph::append_running_behind_joins`] has just handed out waits for.
+    #[inline]
+    #[must_use]
+    pub fn joins(&self) -> &[Point] {
+        &self.joins
     }
 
     /// Behind a node that is launched, in its strand. No other node waits for that one, and it is as urgent.
@@ -93,8 +140,7 @@ impl Graph {
             && !spec.in_convoy
             && self.options.priorities.contains(spec.priority)
             && spec.device < self.options.devices
-            && self.is_plain
-            && self.device.is_at_rest()
+            && self.is_plain_and_at_rest()
             && self.edges.room() > 0
     }
 

@@ -339,7 +339,7 @@ impl Graph {
         Ready::new(node, &mut self.nodes[node], &self.joins)
     }
 
-    fn join(&mut self, node: u32, lane: u8, joins: bool) {
+    pub(crate) fn join(&mut self, node: u32, lane: u8, joins: bool) {
         self.lanes.begin_joins(lane);
         if joins {
             self.want_predecessors(node, Some(lane));

@@ -196,6 +196,13 @@ impl Graph {
         !self.device.is_empty()
     }
 
+    /// Whether a node of the device that is ready now is the next one.
+    #[inline]
+    #[must_use]
+    pub fn is_plain_and_at_rest(&self) -> bool {
+        self.is_plain && self.device.is_at_rest()
+    }
+
     /// Whether a node of the device with a higher priority is in the queue of the default order.
     #[must_use]
     pub fn has_more_urgent(&self, priority: Priority) -> bool {

@@ -181,13 +181,11 @@ impl Lanes {
         if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
             return first + empty;
         }
-        let lanes = first..first + self.per_group;
         let order = |&lane: &u8| {
-            let strands = self.lanes[usize::from(lane) % LANES].strands;
-            // The lane without any is kept.
-            (self.max != u64::MAX && self.room(lane) == 0, self.convoys.has(lane), strands == 0, strands)
+            let is_full = self.max != u64::MAX && self.room(lane) == 0;
+            u64::from(is_full) << 34 | self.convoys.order(lane, self.lanes[usize::from(lane) % LANES].strands)
         };
-        lanes.min_by_key(order).unwrap_or(first)
+        (first..first + self.per_group).min_by_key(order).unwrap_or(first)
     }
 
     /// The node behind goes on in the strand, if it has none and no other node has it (PX-14). If not, it has to join.

@@ -234,3 +234,80 @@ fn it_is_made_behind_those_before_it() {
     graph.predecessors(both, |node| before.push(node));
     assert_eq!(before, [last]);
 }
+
+/// Rows of nodes, each of which comes after two of the row before, as far as they are there. Returns the node, its
+/// lane and its joins, for each.
+fn rows(at_once: bool, urgent: u8) -> (Vec<(NodeId, u8, Vec<overtake_graph::Point>)>, overtake_graph::Statistics) {
+    let (mut graph, mut told, mut refused) = (graph(), Vec::new(), 0);
+    let mut before: Vec<NodeId> = Vec::new();
+    for row in 0..6_usize {
+        let mut of_row = Vec::new();
+        for column in 0..5_usize {
+            let after: Vec<NodeId> =
+                [column, (column * 3 + row) % 5].iter().filter_map(|at| before.get(*at)).copied().collect();
+            let priority = Priority::new(if row == 3 { urgent } else { 1 }).unwrap();
+            let kind = if column == 4 { UPLOAD.kind } else { Kind::Kernel };
+            let spec = Spec { after: &after, priority, kind, ..KERNEL };
+            let handed_out = if at_once { graph.append_running_behind_joins(&spec) } else { None };
+            let (node, lane, joins) = if let Some((node, lane)) = handed_out {
+                (node, lane, graph.joins().to_vec())
+            } else {
+                refused += 1;
+                let node = graph.append(&spec).unwrap();
+                let ready = graph.next(Runner::Device).unwrap();
+                assert_eq!(ready.node, node);
+                let end = (node, ready.place.unwrap().lane, ready.joins.to_vec());
+                assert_eq!(graph.next(Runner::Device), None);
+                end
+            };
+            assert_eq!(graph.priority(node), Some(priority));
+            let launched = graph.launched(node).unwrap();
+            assert_eq!((launched.at.unwrap().lane, launched.is_waited_for), (lane, false));
+            assert_eq!(graph.next(Runner::Device), None);
+            of_row.push(node);
+            told.push((node, lane, joins));
+        }
+        if row == 1 {
+            // Some of them have ended when others come after them.
+            let at = graph.point(of_row[2]).unwrap();
+            graph.complete(at.lane, at.value).unwrap();
+            while graph.ended().is_some() {}
+        }
+        before = of_row;
+    }
+    // Those that have to lift others are not handed out by the call.
+    let few = if urgent > 1 { 3 } else { 0 };
+    assert_eq!(refused, if at_once { few } else { 30 });
+    (told, graph.statistics())
+}
+
+#[test]
+fn nodes_behind_joins_have_the_same_lanes_and_joins() {
+    for urgent in [1, 3] {
+        let [two_calls, one_call] = [false, true].map(|at_once| rows(at_once, urgent));
+        assert!(two_calls.0.iter().filter(|(.., joins)| !joins.is_empty()).count() > 10);
+        assert_eq!(two_calls, one_call);
+    }
+}
+
+#[test]
+fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
+    let mut graph = graph();
+    let (first, _) = begin(&mut graph, &KERNEL, true);
+    let before = graph.statistics();
+    let after = [first];
+    assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..KERNEL }), None, "it is being launched");
+    assert_eq!(graph.statistics(), before);
+    graph.launched(first).unwrap();
+    let host = graph.append(&Spec { after: &after, ..Spec::of(Kind::Host) }).unwrap();
+    for (after, spec) in [
+        ([first, host], KERNEL),
+        ([first, first], Spec { references: 1, ..KERNEL }),
+        ([first, first], Spec { in_convoy: true, ..UPLOAD }),
+        ([first, first], Spec { priority: Priority::new(2).unwrap(), ..KERNEL }),
+    ] {
+        assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..spec }), None);
+    }
+    graph.failed(first, Cause(NonZeroU32::MIN)).ok();
+    assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..KERNEL }), None, "it fails with it");
+}

@@ -191,6 +191,17 @@ impl State {
         Next::Launch
     }
 
+    /// The joins that the graph tells, for the launch at hand.
+    #[inline]
+    pub fn take_joins(&mut self, lane: u8, joins: &mut Vec<Join>) {
+        joins.clear();
+        let State { graph, marks, .. } = self;
+        joins.extend(graph.joins().iter().map(|point| marks[usize::from(point.lane)].join(*point)));
+        if marks[usize::from(lane)].is_marked_early() {
+            self.mark_early(lane, joins);
+        }
+    }
+
     /// The last point of the lane is marked before the launch at hand, unless it is anyway.
     #[inline(never)]
     pub fn mark_early(&mut self, lane: u8, joins: &mut Vec<Join>) {
@@ -231,8 +242,9 @@ impl State {
 
     /// The joins of a launch have been made.
     #[inline(never)]
-    pub fn joined(&mut self, joins: &[Join], at: Nanos) {
-        self.statistics.joins += joins.len() as u64;
+    pub fn joined(&mut self, lane: u8, joins: &[Join], at: Nanos) {
+        // A point of its own lane is only marked.
+        self.statistics.joins += joins.iter().filter(|join| join.lane != lane).count() as u64;
         for join in joins {
             if let Some(value) = join.record {
                 self.statistics.marks += 1;

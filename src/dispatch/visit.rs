@@ -94,6 +94,20 @@ impl Shared {
         self.go_on(held, kit, &mut visit);
     }
 
+    /// As [`Shared::pump_from`], behind the joins that the graph tells.
+    #[inline]
+    pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
+        held.turn.begin();
+        self.steps_by.note();
+        let mut kit = held.kit.take().unwrap_or_default();
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut visit = Visit::new(self);
+        held.take_joins(launching.call.lane, &mut kit.joins);
+        held.pause();
+        self.launch_here(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit);
+        self.go_on(held, kit, &mut visit);
+    }
+
     /// As [`Shared::pump`], behind a task that has just been appended: most often it is the only step.
     pub fn pump_appended<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         if !held.may_take_ready_node() {
@@ -232,7 +246,7 @@ impl Shared {
         if joins.is_empty() {
             held.take_again();
         } else {
-            self.take_again_behind(held, joins);
+            self.take_again_behind(held, lane, joins);
         }
         held.launched(launching, copies, outcome);
         if let Some(error) = lost {
@@ -302,12 +316,12 @@ impl Shared {
 
     /// Takes the lock again, behind these joins.
     #[inline(never)]
-    fn take_again_behind(&self, held: &mut Held<'_>, joins: &[Join]) {
+    fn take_again_behind(&self, held: &mut Held<'_>, lane: u8, joins: &[Join]) {
         // To read the clock costs as much as the rest of this.
         let has_recorded = joins.iter().any(|join| join.record.is_some());
         let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
         held.take_again();
-        held.joined(joins, at);
+        held.joined(lane, joins, at);
     }
 
     #[inline]

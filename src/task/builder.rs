@@ -1,6 +1,7 @@
 //! Tasks that are being described.
 
-use std::cell::Cell;
+mod at_once;
+
 use std::sync::Arc;
 
 use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
@@ -9,14 +10,13 @@ use smallvec::SmallVec;
 use crate::dispatch::arrivals::Arrival;
 use crate::dispatch::body::Character;
 use crate::dispatch::intake::Desk;
-use crate::dispatch::kit::Launching;
 use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
-use crate::work::lane::{Call, Submitted};
+use crate::work::lane::Submitted;
 use crate::work::set::Set;
 
 /// Tasks before another one that need no memory of their own.
@@ -158,22 +158,40 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let mut held = self.shared.enter_here()?;
         match self.launch_at_once(&mut held) {
             Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
+            None => self.submit_behind_others(held),
+        }
+    }
+
+    #[inline] // called, it would be moved
+    fn submit_behind_others(self, mut held: Held<'t>) -> Result<Handle, Error> {
+        match self.launch_behind_joins(&mut held) {
+            Some((node, lane)) => Ok(self.submit_joining(&mut held, node, lane)),
             None => self.submit_waiting(held),
         }
     }
 
-    /// Whether it is a task of the device that waits for one other task at most, and for its turn.
+    /// Whether it is a task of the device that waits for a few others at most, and for its turn.
+    #[inline]
+    fn is_usual(&self) -> bool {
+        let has_launch = self.more.is_none() && matches!(self.work, Work::Launch(_));
+        has_launch && self.references == 0 && !self.set.is_stopped()
+    }
+
+    /// Whether it waits for one other task at most besides.
     #[inline]
     fn is_plain(&self) -> bool {
-        let has_launch = self.after[1].is_none() && self.more.is_none() && matches!(self.work, Work::Launch(_));
-        has_launch && self.references == 0 && !self.set.is_stopped()
+        self.after[1].is_none() && self.is_usual()
     }
 
     /// Whether the task before it is one to come after, for a task that is plain.
     #[inline]
     fn may_follow(&self) -> bool {
-        let is_usable = |first: &&Handle| first.is_of(self.shared) && !first.shared_outcome().has_failed();
-        self.after[0].iter().all(is_usable)
+        self.after[0].iter().all(|first| self.is_usable(first))
+    }
+
+    #[inline]
+    fn is_usable(&self, first: &Handle) -> bool {
+        first.is_of(self.shared) && !first.shared_outcome().has_failed()
     }
 
     /// Leaves the task to the thread that has the turn, which takes it without being waited for.
@@ -198,27 +216,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             shared.look_in();
         }
         Ok(Handle::new(node, outcome))
-    }
-
-    /// Appends the task to the graph, if it is to be launched now by this thread. If it is not, nothing has changed.
-    #[inline]
-    fn launch_at_once(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        if !self.is_plain() || !held.may_launch_at_once() || !self.may_follow() {
-            return None;
-        }
-        held.graph.append_running(&self.spec(self.after[0].map(Handle::node).as_slice()))
-    }
-
-    #[inline]
-    fn submit_running(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
-        let (character, TaskBuilder { shared, set, work, priority, .. }) = (self.character(), self);
-        let body = held.bodies.add(node, set);
-        body.character = character;
-        let handle = Handle::new(node, Arc::clone(&body.outcome));
-        held.expect(character);
-        let (turn, can_begin) = (Cell::new(0), Cell::new(held.marks[usize::from(lane)].can_begin));
-        shared.pump_from(held, Launching { call: Call { node, turn, lane, priority, can_begin }, work });
-        handle
     }
 
     #[inline(never)]
