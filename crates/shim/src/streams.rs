@@ -34,6 +34,7 @@ struct Known {
 
 impl Streams {
     /// The stream, if it is known.
+    #[inline(always)] // each copy asks
     pub(crate) fn find(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
         locks::read(&self.known).table.get(which).cloned()
     }
@@ -138,6 +139,7 @@ pub(crate) struct Anywhere {
 
 impl Anywhere {
     /// The stream of a handle. `current` returns the calling thread's context, and is called only for default streams.
+    #[inline(always)] // as above
     pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Result<Anywhere, Passed> {
         // The per-thread default streams of different threads are different streams with one handle.
         let per_thread = stream == Stream::PER_THREAD;
