@@ -122,11 +122,5 @@ fn run() -> Outcome<()> {
 
 /// Prints a row for each shape.
 pub fn report() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    crate::told(run())
 }

@@ -164,11 +164,5 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Prints a row for each shape.
 pub fn report() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    crate::told(run())
 }

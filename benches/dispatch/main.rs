@@ -61,6 +61,17 @@ fn print(name: &str, figure: f64, unit: &str, bounds: Bounds) -> bool {
     figure <= limit
 }
 
+/// Prints the error, if there is one.
+fn told(outcome: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn numbers(words: &[&str]) -> Vec<u32> {
     words.iter().flat_map(|word| word.parse()).collect()
 }

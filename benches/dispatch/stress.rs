@@ -145,22 +145,10 @@ pub fn counted(launches: &str) -> ExitCode {
         }
         Ok(())
     };
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    crate::told(run())
 }
 
 /// Prints a row for each kind of task.
 pub fn report() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    crate::told(run())
 }
