@@ -161,14 +161,14 @@ impl Graph {
         is_waited_for
     }
 
-    /// A hint about the processor's cache: the node behind the one that became ready last will be looked at when that
-    /// one is launched. Returns the number of its slot, once for each such node, and not for all.
+    /// A hint about the processor's cache: the node that became ready last will be launched, and the one behind it will
+    /// be looked at then. Returns the numbers of their slots, once for each such node, and not for all.
     #[inline]
-    pub fn ahead(&mut self) -> Option<usize> {
-        let edge = std::mem::replace(&mut self.device.ahead, NONE);
-        let index = edge ^ IN_SLOT;
+    pub fn ahead(&mut self) -> Option<(usize, Option<usize>)> {
+        let ready = std::mem::replace(&mut self.device.ahead, NONE) as usize;
+        let index = self.nodes.all().get(ready)?.out.first ^ IN_SLOT;
         // Other edges, and none, have the numbers of no slot.
-        (index < NONE ^ IN_SLOT).then_some(index as usize)
+        Some((ready, (index < NONE ^ IN_SLOT).then_some(index as usize)))
     }
 
     /// As [`Graph::launched`], for all nodes and orders.

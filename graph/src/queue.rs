@@ -41,7 +41,7 @@ pub(crate) struct Queue {
     share: u32,
     /// The rounds begun, of all priorities.
     pub rounds: u64,
-    /// The first edge out of the node that has come here last.
+    /// The node that has come here last, if no hint has been given about it.
     pub ahead: u32,
     /// Those in the order of ranks, if it is the order: then no ring has any.
     ranked: Option<Box<Ranked>>,
@@ -126,7 +126,7 @@ impl Queue {
         let is_ready = slot.kind.is_device() && slot.poison.is_none();
         if is_ready {
             slot.stage = Stage::Ready;
-            self.ahead = slot.out.first;
+            self.ahead = node;
             self.push(slots, node);
         }
         is_ready

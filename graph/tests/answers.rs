@@ -108,7 +108,7 @@ fn an_end_and_a_change_of_priority_are_there_until_they_are_told() {
 
 /// A hint that names another node would cost the misses that it is there to save.
 #[test]
-fn the_node_behind_the_one_that_became_ready_is_named_once_with_its_place() {
+fn the_node_that_became_ready_and_the_one_behind_it_are_named_once() {
     let mut graph = graph();
     let mut chain = vec![graph.append(&KERNEL).unwrap()];
     for _ in 0..4 {
@@ -122,8 +122,9 @@ fn the_node_behind_the_one_that_became_ready_is_named_once_with_its_place() {
         hints.push(graph.ahead());
         assert_eq!(graph.ahead(), None);
     }
-    assert_eq!(hints, [Some(chain[2].index()), Some(chain[3].index()), Some(chain[4].index()), None]);
-    let places: Vec<usize> = hints.iter().flatten().map(|slot| graph.place(*slot) as usize).collect();
+    let hint = |ready: usize| Some((chain[ready].index(), chain.get(ready + 1).map(|node| node.index())));
+    assert_eq!(hints, [hint(1), hint(2), hint(3), hint(4)]);
+    let places: Vec<usize> = hints.iter().flatten().map(|(slot, _)| graph.place(*slot) as usize).collect();
     assert!(places[1] > places[0] && places[2] - places[1] == places[1] - places[0], "{places:x?}");
 }
 
@@ -138,7 +139,7 @@ fn the_node_behind_a_later_edge_is_not_named() {
         assert_eq!(next(&mut graph, Runner::Device), Some(node));
         graph.launched(node).unwrap();
     }
-    assert_eq!(graph.ahead(), None);
+    assert_eq!(graph.ahead(), Some((then.index(), None)));
 }
 
 /// The first of several, which is launched before the others.
@@ -150,5 +151,5 @@ fn of_two_nodes_behind_it_the_first_is_named() {
     let [then, _] = [(); 2].map(|()| graph.append(&Spec { after: &[node], ..KERNEL }).unwrap());
     assert_eq!(next(&mut graph, Runner::Device), Some(begin));
     graph.launched(begin).unwrap();
-    assert_eq!(graph.ahead(), Some(then.index()));
+    assert_eq!(graph.ahead(), Some((node.index(), Some(then.index()))));
 }

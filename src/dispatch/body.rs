@@ -143,6 +143,14 @@ impl Bodies {
         }
     }
 
+    /// The function of the body in this slot is about to be called.
+    #[inline]
+    pub fn bring_work(&self, slot: usize) {
+        if let Some(place) = self.slots.get(slot).and_then(|body| body.work.place()) {
+            prefetch(place);
+        }
+    }
+
     /// A body for a new node, without work.
     #[inline]
     pub fn add(&mut self, node: NodeId, set: &Set) -> &mut Body {

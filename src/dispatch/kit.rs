@@ -26,7 +26,7 @@ impl Default for Launching {
 }
 
 /// So many launches of a volley come behind its first.
-pub(crate) const AHEAD_MAX: usize = 7;
+pub(crate) const AHEAD_MAX: usize = 31;
 
 /// Launches that are made behind the one at hand before that is reported.
 #[derive(Default)]

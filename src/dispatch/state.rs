@@ -172,6 +172,18 @@ impl State {
         [place, place.wrapping_add(LINE), self.bodies.place(slot)].into_iter().for_each(prefetch);
     }
 
+    /// The node that has become ready last is about to be launched: its function's memory is brought, and the node
+    /// behind it.
+    #[inline]
+    pub fn bring_ahead(&mut self) {
+        if let Some((ready, behind)) = self.graph.ahead() {
+            self.bodies.bring_work(ready);
+            if let Some(slot) = behind {
+                self.bring(slot);
+            }
+        }
+    }
+
     #[cold]
     pub fn fault(&mut self, node: NodeId, reason: Reason) -> Cause {
         let task = self.graph.label(node).to_string();

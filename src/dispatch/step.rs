@@ -298,9 +298,7 @@ impl State {
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
-        if let Some(slot) = self.graph.ahead() {
-            self.bring(slot);
-        }
+        self.bring_ahead();
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
             self.sleepers.has_points |= !marks.is_uncovered();

@@ -37,7 +37,7 @@ impl State {
             let (body, launching) = (bodies.running(node), &mut ahead.launches[ahead.count]);
             std::mem::swap(&mut body.work, &mut launching.work);
             // The thread that has submitted it has written it.
-            prefetch(launching.work.place());
+            launching.work.place().into_iter().for_each(prefetch);
             // The work before it in its lane is a kernel.
             let can_begin = Cell::new(Some(false));
             launching.call = Call { node, turn: Cell::new(turn), can_begin, ..*call };
@@ -82,10 +82,7 @@ impl State {
         let (turn, can_begin) = (ready.turn.into(), can_begin.into());
         launching.call = Call { node: ready.node, turn, lane, priority: ready.priority, can_begin };
         std::mem::swap(&mut body.work, &mut launching.work);
-        prefetch(launching.work.place());
-        if let Some(slot) = self.graph.ahead() {
-            self.bring(slot);
-        }
+        self.bring_ahead();
         ahead.count += 1;
         ahead.count < AHEAD_MAX && !is_wanted
     }

@@ -55,13 +55,12 @@ impl Launch {
         if std::mem::needs_drop::<F>() { Launch::Own(Box::new(launch)) } else { Launch::Bare(Box::new(launch)) }
     }
 
-    /// The place of its own memory. Null if it has none.
+    /// The place of its own memory. None if it has none: a hint about such a place has the processor look for its page.
     #[inline]
-    fn place(&self) -> *const u8 {
-        match self {
-            Launch::Own(launch) | Launch::Bare(launch) => std::ptr::from_ref(&**launch).cast(),
-            Launch::Step(..) => std::ptr::null(),
-        }
+    fn place(&self) -> Option<*const u8> {
+        let (Launch::Own(launch) | Launch::Bare(launch)) = self else { return None };
+        let place: *const u8 = std::ptr::from_ref(&**launch).cast();
+        (place.addr() >= MEMORY_MIN).then_some(place)
     }
 
     #[inline]
@@ -75,6 +74,9 @@ impl Launch {
 
 /// Runs on a thread of the host.
 pub(crate) type Function = Box<dyn FnOnce() -> WorkResult<()> + Send>;
+
+/// Memory has no address below this. A function that owns nothing is at its alignment.
+const MEMORY_MIN: usize = 64;
 
 /// The work of a node.
 pub(crate) enum Work {
@@ -91,10 +93,10 @@ impl Work {
         matches!(self, Work::Nothing | Work::Launch(Launch::Bare(_)))
     }
 
-    /// The place of the memory that its launch looks at. Null if there is none.
+    /// The place of the memory that its launch looks at, if there is some.
     #[inline]
-    pub fn place(&self) -> *const u8 {
-        if let Work::Launch(launch) = self { launch.place() } else { std::ptr::null() }
+    pub fn place(&self) -> Option<*const u8> {
+        if let Work::Launch(launch) = self { launch.place() } else { None }
     }
 
     /// Submits the work, if it is a device's.
