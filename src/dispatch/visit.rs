@@ -75,11 +75,7 @@ impl Shared {
     /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
     #[inline]
     pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
-        held.turn.begin();
-        self.steps_by.note();
-        let mut kit = held.kit.take().unwrap_or_default();
-        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut visit = Visit::new(self);
+        let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
         let lane = launching.call.lane;
         if held.marks[usize::from(lane)].is_marked_early() {
             kit.joins.clear();
@@ -97,11 +93,7 @@ impl Shared {
     /// As [`Shared::pump_from`], behind the joins that the graph tells.
     #[inline]
     pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
-        held.turn.begin();
-        self.steps_by.note();
-        let mut kit = held.kit.take().unwrap_or_default();
-        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut visit = Visit::new(self);
+        let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
         held.take_joins(launching.call.lane, &mut kit.joins);
         held.pause();
         self.launch_here(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit);
@@ -113,11 +105,7 @@ impl Shared {
         if !held.may_take_ready_node() {
             return self.pump(held);
         }
-        held.turn.begin();
-        self.steps_by.note();
-        let mut kit = held.kit.take().unwrap_or_default();
-        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut visit = Visit::new(self);
+        let (mut kit, _inside, mut visit) = self.begin_with_launch(&mut held);
         if held.launch_step_alone(&mut kit) {
             let_go(&mut held);
             let Kit { launching, joins, copies, .. } = &mut *kit;
@@ -130,8 +118,18 @@ impl Shared {
         self.go_on(&mut held, kit, &mut visit);
     }
 
+    /// Begins a visit with a launch. No thread has the turn. The calling thread is inside of the dispatcher until the
+    /// second part is dropped.
+    #[inline(always)] // once in each of three ways to submit
+    fn begin_with_launch<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>) -> (Box<Kit>, inside::Inside, Visit<'s>) {
+        held.turn.begin();
+        self.steps_by.note();
+        let kit = held.kit.take().unwrap_or_default();
+        (kit, inside::Inside::begin(Arc::as_ptr(self) as usize), Visit::new(self))
+    }
+
     /// Ends a visit that has begun with a launch: with the steps behind that, if there are any.
-    #[inline(always)] // once in each of two ways to submit
+    #[inline(always)] // as `begin_with_launch`
     fn go_on<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, kit: Box<Kit>, visit: &mut Visit<'s>) {
         held.collect();
         held.kit = Some(kit);
