@@ -85,9 +85,15 @@ impl Process {
         lock(&self.contexts.opening).refused.values().map(ToString::to_string).collect()
     }
 
+    /// The calling thread's current context.
+    #[inline(always)] // each copy asks
+    pub(crate) fn current_context(&self) -> Option<Context> {
+        self.driver.get()?.context_current().ok()?
+    }
+
     /// The layer in the calling thread's current context, if it is open there.
     pub(crate) fn here(&self) -> Option<Lease<Local>> {
-        let context = self.driver.get()?.context_current().ok()??;
+        let context = self.current_context()?;
         locks::read(&self.contexts.open).get(&context).map(Owner::lease)
     }
 

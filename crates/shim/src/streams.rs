@@ -96,8 +96,7 @@ impl Process {
     /// The stream, if it is known, in the current context, or one of the default streams. Else the reason why the layer
     /// has none.
     pub(crate) fn adopted(&self, stream: Stream) -> Result<Arc<Adopted>, Passed> {
-        let current = || self.driver.get()?.context_current().ok()?;
-        let which = Anywhere::of(stream, current)?;
+        let which = Anywhere::of(stream, || self.current_context())?;
         self.streams.find(&which).map_or_else(|| self.adopt(which), Ok)
     }
 
@@ -123,8 +122,7 @@ impl Process {
 
     /// Whether the stream's context is current on the calling thread. Otherwise the copy goes natively.
     pub(crate) fn is_current(&self, adopted: &Adopted) -> bool {
-        let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
-        current == Some(adopted.context)
+        self.current_context() == Some(adopted.context)
     }
 }
 

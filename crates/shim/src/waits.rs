@@ -88,8 +88,7 @@ impl Process {
 
     /// The stream, if it has copied.
     fn known(&self, stream: Stream) -> Option<Arc<Adopted>> {
-        let current = || self.driver.get()?.context_current().ok()?;
-        self.streams.find(&Anywhere::of(stream, current).ok()?)
+        self.streams.find(&Anywhere::of(stream, || self.current_context()).ok()?)
     }
 }
 
@@ -107,7 +106,7 @@ pub fn stream_awaited(stream: Stream) {
 /// The calling thread is about to wait for all work in its context.
 pub fn context_awaited() {
     let Some(process) = wanted() else { return };
-    let Some(context) = process.driver.get().and_then(|driver| driver.context_current().ok().flatten()) else { return };
+    let Some(context) = process.current_context() else { return };
     for adopted in process.streams.all(context) {
         process.lift(&adopted, |level| adopted.copies.ahead_below(level));
     }
