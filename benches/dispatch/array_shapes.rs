@@ -11,6 +11,7 @@ use overtake::hal::Device;
 use overtake::task::More;
 use overtake::{Options, Overtake};
 
+use crate::Outcome;
 use crate::rounds::median;
 
 const WIDTH: usize = 8;
@@ -20,8 +21,6 @@ const TURNS: usize = 10;
 const ROUNDS: usize = 101;
 /// Numbers of an array.
 const ELEMENTS: usize = 128;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The columns of the step before that a task reads, in CUDASTF's form of the shapes; or none, where a shape has no
 /// such task.

@@ -61,8 +61,10 @@ fn print(name: &str, figure: f64, unit: &str, bounds: Bounds) -> bool {
     figure <= limit
 }
 
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
 /// Prints the error, if there is one.
-fn told(outcome: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+fn told(outcome: Outcome<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

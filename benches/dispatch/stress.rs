@@ -13,6 +13,7 @@ use overtake::task::{Arguments, Kernel, More, Shape};
 use overtake::{Options, Overtake};
 use testkit::callgrind;
 
+use crate::Outcome;
 use crate::chain::Ground;
 use crate::device::KERNEL;
 
@@ -27,8 +28,6 @@ const TASKS: usize = 40_000;
 const COUNTED: usize = 4096;
 const COUNTED_IN_ROUND: usize = 256;
 const KINDS: [(&str, bool); 2] = [("tasks without work", false), ("tasks with a launch", true)];
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Microseconds of a task from the first submission to the last, and to the end of all: medians over rounds.
 fn measure(mut submit: impl FnMut(usize) -> Outcome<()>, mut end: impl FnMut() -> Outcome<()>) -> Outcome<[f64; 2]> {
