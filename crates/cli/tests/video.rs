@@ -34,7 +34,10 @@ fn pictures_of_tasks_are_there_in_time() {
     let run = bench("video", &["--seconds", "0.4", "--bulk-bytes", "64M"]);
     let names: Vec<&str> = rows(&run).iter().filter_map(|row| row["method"].as_str()).collect();
     let ours = ["copies", "dispatcher", "pipeline", "template"];
-    assert_eq!(names, [&["idle", "raw", "native", "native+priority", "window"], &ours[..]].concat());
+    assert_eq!(
+        names,
+        [&["idle", "idle pipeline", "idle template", "raw", "native", "native+priority", "window"], &ours[..]].concat()
+    );
     let row = |method| of(&run, method).next().unwrap();
     let over_idle = |method| number(&row(method)["ratio"], "median");
     for method in ["dispatcher", "pipeline", "template"] {
@@ -213,7 +216,7 @@ fn the_cameras_that_the_plan_admits_are_carried() {
 fn an_overload_by_half_is_dropped_evenly_or_waits() {
     let cameras = ["--stream", "4k150:rgba"].repeat(16);
     let overload = |behind: &str| {
-        let rest = ["--background", "model", "--seconds", "0.15", "--methods", "pipeline", "--deadline", "4"];
+        let rest = ["--background", "model", "--seconds", "0.175", "--methods", "pipeline", "--deadline", "4"];
         bench(&format!("video-{behind}"), &[&cameras[..], &rest, &["--behind", behind]].concat())
     };
     let run = overload("latest-only");
@@ -229,5 +232,32 @@ fn an_overload_by_half_is_dropped_evenly_or_waits() {
     for row in of(&overload("block"), "pipeline") {
         assert!(row["dropped"].is_null() && number(row, "late") > 0.0, "{row}");
         assert_eq!(number(row, "samples"), number(row, "due"), "every picture is kept: {row}");
+    }
+}
+
+/// The slowest frames are told with the time of each of their stages, which together are their latency.
+#[test]
+fn slow_frames_tell_their_stages() {
+    let arguments =
+        ["--stream", "2x1080p120:nv12", "--seconds", "0.3", "--methods", "pipeline,template", "--slow", "3"];
+    let run = bench("video-slow", &arguments);
+    assert!(of(&run, "native").chain(of(&run, "raw")).all(|row| row["slow"].is_null()), "{run}");
+    for method in ["pipeline", "template", "idle pipeline"] {
+        let row = of(&run, method).next().unwrap();
+        let slow = &row["slow"];
+        let us = |values: &Value| values.as_array().unwrap().iter().map(|us| us.as_f64().unwrap()).sum::<f64>();
+        let frames = slow["frames"].as_array().unwrap();
+        assert!(frames.len() == 3 && slow["stages"].as_array().unwrap().len() == 8, "{row}");
+        for frame in frames {
+            assert!((us(&frame["stages_us"]) - number(frame, "latency_us")).abs() < 0.01, "{frame}");
+            // A picture of 3.1 MB, three kernels and a result of 3.7 MB: each takes its time on the device.
+            let stage = |index: usize| frame["stages_us"][index].as_f64().unwrap();
+            assert!([3, 5, 6].into_iter().all(|index| (20.0..600.0).contains(&stage(index))), "{frame}");
+            assert!([0, 1, 2, 7].into_iter().all(|index| stage(index) < 400.0), "{frame}");
+        }
+        let latency = |index: usize| number(&frames[index], "latency_us");
+        assert!(latency(0) >= latency(1) && latency(1) >= latency(2), "{row}");
+        // The result is noted in the record, and a moment later for the stages.
+        assert!((latency(0) - number(row, "max_us")).abs() < 5.0, "{row}");
     }
 }

@@ -29,6 +29,6 @@ pub mod trace;
 pub mod views;
 
 pub use page::{Page, Section};
-pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run};
+pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run, SlowFrame, SlowFrames};
 pub use stats::{Distribution, Spread, Summary, carries};
 pub use table::{Align, Column, Table};

@@ -134,10 +134,39 @@ pub struct BenchRow {
     /// Numbers of copies that went another way than the method's, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fallbacks: BTreeMap<String, u64>,
+    /// The slowest frames, the slowest first, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowFrames>,
     /// Every latency, ascending. In JSON `latency_steps_ns` has the first, and the difference of each to the one before
     /// it, which takes a quarter of the room.
     #[serde(rename = "latency_steps_ns", with = "steps", default, skip_serializing_if = "Vec::is_empty")]
     pub latencies_ns: Vec<u64>,
+}
+
+/// The slowest frames of a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowFrames {
+    /// The stages of a frame, in their order.
+    pub stages: Vec<String>,
+    /// How long each takes in the median of all frames.
+    pub median_us: Vec<f64>,
+    /// The number of slow frames by the stage that took most above its median.
+    pub by_stage: BTreeMap<String, usize>,
+    /// The frames.
+    pub frames: Vec<SlowFrame>,
+}
+
+/// A slow frame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowFrame {
+    /// When it was captured, from the beginning of its slice.
+    pub captured_us: f64,
+    /// From its capture to its result being seen.
+    pub latency_us: f64,
+    /// The stage that took most above its median.
+    pub stage: String,
+    /// How long each stage took.
+    pub stages_us: Vec<f64>,
 }
 
 impl BenchRow {

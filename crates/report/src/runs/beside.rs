@@ -4,7 +4,7 @@ use serde_json::Number;
 
 use super::cells::{Cell, flatten, label};
 use super::read::Stored;
-use super::table::{Column, Grid};
+use super::table::{Column, Grid, HIDDEN};
 
 /// Figures that are compared.
 const FIGURES: [&str; 7] = ["p50_us", "p99_us", "max_us", "bulk_gbps", "missed", "call_ns", "alone_gbps"];
@@ -26,7 +26,7 @@ fn lines(runs: &[Stored]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         for row in &run.rows {
-            let cells = flatten(row, &["latency_steps_ns"]);
+            let cells = flatten(row, &HIDDEN);
             let names = |(key, cell): &&(String, Cell)| match cell {
                 Cell::Words(_) => !LOOSE.contains(&key.as_str()),
                 Cell::Number(_) => NAMING.contains(&key.as_str()),

@@ -98,6 +98,11 @@ pub(super) fn label(key: &str) -> String {
 }
 
 impl Cell {
+    /// A figure that was calculated.
+    pub(super) fn of(value: f64) -> Cell {
+        Number::from_f64(value).map_or_else(|| Cell::Words("-".to_owned()), Cell::Number)
+    }
+
     /// As HTML. A number carries its exact value; a reader sees a few digits of it.
     pub(super) fn to_html(&self, key: &str) -> String {
         match self {

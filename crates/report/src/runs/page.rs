@@ -3,7 +3,7 @@
 use super::figures;
 use super::headline::{self, Headline, headlines};
 use super::read::Stored;
-use super::table::{Rows, list};
+use super::table::{Rows, list, slow_frames};
 use super::{beside, cells};
 use crate::format;
 use crate::page::{document, origin};
@@ -93,6 +93,12 @@ fn section(label: &str, run: &Stored) -> String {
         html.push_str(&rows.grid.to_html());
         if !rows.common.is_empty() {
             html.push_str(&format!("<h4>In every row</h4>\n{}", list(&format!("common-{label}"), &rows.common)));
+        }
+        if let Some(grid) = slow_frames(run, format!("slow-{label}")) {
+            html.push_str(&format!(
+                "<h3>Slowest frames, and how long each of their stages took</h3>\n{}",
+                grid.to_html()
+            ));
         }
     }
     html + "</section>\n"

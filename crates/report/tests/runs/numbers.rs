@@ -37,7 +37,7 @@ fn compare_run(run: &Value, label: &str, document: &Document, wrong: &mut Vec<St
         }
         let of_row = table.keys.iter().filter_map(|key| Some((key.clone(), table.cell(index, key)?.clone())));
         let shown: BTreeMap<String, Shown> = common.clone().into_iter().chain(of_row).collect();
-        compare(&format!("run {label}, row {}", index + 1), &values(row, &["latency_steps_ns"]), &shown, wrong);
+        compare(&format!("run {label}, row {}", index + 1), &values(row, &["latency_steps_ns", "slow"]), &shown, wrong);
     }
     let mut whole = values(&run["header"], &ORIGIN);
     whole.extend(values(run, &["header", "rows", "traceEvents"]));

@@ -61,6 +61,22 @@ impl VideoMethod {
             VideoMethod::Template => "template",
         }
     }
+
+    /// The name of the rows of a pipeline without a background: its slowest frames beside one are compared with these.
+    #[must_use]
+    pub fn idle(self) -> Option<&'static str> {
+        match self {
+            VideoMethod::Pipeline => Some("idle pipeline"),
+            VideoMethod::Template => Some("idle template"),
+            _ => None,
+        }
+    }
+
+    /// The same of a method of rows.
+    #[must_use]
+    pub fn idle_of(name: &str) -> Option<&'static str> {
+        VideoMethod::ALL.into_iter().find(|method| method.name() == name)?.idle()
+    }
 }
 
 /// The work beside the cameras.
@@ -207,6 +223,9 @@ pub struct VideoArguments {
     /// Add the cameras one at a time, and stop each method at its first missed picture.
     #[arg(long)]
     pub raise: bool,
+    /// Name the slowest frames of each pipeline, so many, and the stage that took more than it does in the median.
+    #[arg(long, default_value_t = 0, value_name = "FRAMES")]
+    pub slow: usize,
     /// The seed of the times at which the cameras begin, and of the pictures.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use hal::{Host, Nanos, Result};
 
+use super::course::Ends;
+
 /// The times of a camera's pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -40,6 +42,8 @@ pub struct Footage {
     /// Results whose bytes were compared, and those with a wrong one.
     pub checked: u64,
     pub wrong: u64,
+    /// The course of each delivered frame, where they are noted.
+    pub courses: Vec<Ends>,
 }
 
 impl Footage {
@@ -82,6 +86,7 @@ impl Footage {
         }
         self.checked += other.checked;
         self.wrong += other.wrong;
+        self.courses.extend(&other.courses);
     }
 }
 

@@ -4,6 +4,7 @@
 mod args;
 mod beside;
 mod camera;
+mod course;
 mod frames;
 mod raise;
 mod rows;
@@ -48,7 +49,8 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     let has_chains = video.background.iter().any(|background| background.has(Background::Transcode));
     let chains = if has_chains { beside::archive(&stage.shop.ground)? } else { Vec::new() };
     let (shop, kinds, bulk_bytes) = (&stage.shop, video.streams.len(), video.common.bulk_bytes);
-    let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes };
+    let has_courses = video.slow > 0;
+    let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes, has_courses };
     let (rows, verdict, crowded) =
         if video.raise { climb(&stage, &set, video)? } else { film_all(&stage, &set, video)? };
     let run = Run { header: stage.header.clone(), rows };
@@ -89,8 +91,8 @@ fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measure
 }
 
 fn terms(video: &VideoArguments) -> Terms<'_> {
-    let &VideoArguments { ref streams, deadline, tolerance_us, ref common, .. } = video;
-    Terms { kinds: streams, periods: deadline, bulk_bytes: common.bulk_bytes, tolerance_us }
+    let &VideoArguments { ref streams, deadline, tolerance_us, slow, ref common, .. } = video;
+    Terms { kinds: streams, periods: deadline, bulk_bytes: common.bulk_bytes, tolerance_us, slow }
 }
 
 fn methods(video: &VideoArguments) -> &[VideoMethod] {
@@ -175,6 +177,8 @@ fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
 fn cases(video: &VideoArguments) -> Vec<Case> {
     let idle = Scene { method: VideoMethod::NativePriority, has_pictures: true, background: None };
     let mut cases = vec![Case::new(IDLE, idle)];
+    let of_pipelines = methods(video).iter().filter_map(|method| Some((*method, method.idle()?)));
+    cases.extend(of_pipelines.map(|(method, name)| Case::new(name, Scene { method, ..idle })));
     for background in video.background.iter().copied().map(Some) {
         let raw = Scene { method: VideoMethod::Native, has_pictures: false, background };
         cases.push(Case::new(RAW, raw));

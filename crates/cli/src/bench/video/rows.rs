@@ -6,6 +6,7 @@ use super::super::bulk::Throughput;
 use super::super::case::fill_latency;
 use super::super::catalogue::{IDLE, RAW};
 use super::args::{Background, Cameras, VideoMethod};
+use super::course::slowest;
 use super::slice::{Scene, Slice};
 
 /// The slices of a scene, one of each round.
@@ -62,6 +63,8 @@ pub struct Terms<'t> {
     pub periods: u32,
     pub bulk_bytes: u64,
     pub tolerance_us: u64,
+    /// The slowest frames of a row, so many, are told.
+    pub slow: usize,
 }
 
 impl Terms<'_> {
@@ -118,6 +121,7 @@ fn row(case: &Case, kind: usize, terms: Terms<'_>, idle: Option<&Case>, raw: Opt
         jitter_us: all.jitter_us(),
         checked: (all.checked > 0).then_some(all.checked),
         wrong: (all.checked > 0).then_some(all.wrong),
+        slow: slowest(&all.courses, terms.slow),
         ratio: (case.name != IDLE).then(|| Spread::of(ratios.collect())).flatten(),
         ..BenchRow::default()
     };

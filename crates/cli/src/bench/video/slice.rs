@@ -94,6 +94,8 @@ pub struct Set<'s> {
     pub kinds: usize,
     pub chains: &'s [Arc<Piece>],
     pub bulk_bytes: u64,
+    /// Whether the course of each frame is noted.
+    pub has_courses: bool,
 }
 
 /// The measurements of a slice.
@@ -129,7 +131,7 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     let cameras = if scene.has_pictures { set.cameras } else { &[] };
     let stack = match (scene.method, &yard.dispatcher, &yard.overtake) {
         (VideoMethod::Pipeline | VideoMethod::Template, Some(dispatcher), Some(overtake)) => {
-            Some(Stack::open(overtake, dispatcher, scene.method == VideoMethod::Template)?)
+            Some(Stack::open(overtake, dispatcher, scene.method == VideoMethod::Template, set.has_courses)?)
         }
         _ => None,
     };
@@ -214,8 +216,9 @@ fn measure(
     let mut slice = Slice { bulk: fed.stop()?, footage: vec![Footage::default(); set.kinds], ..Slice::default() };
     slice.pictures.span = end.since(begin);
     for ((kind, footage), camera) in footage.into_iter().zip(cameras) {
-        let footage = footage?;
+        let mut footage = footage?;
         slice.pictures.bytes += footage.latencies_ns.len() as u64 * camera.film.moved_bytes();
+        footage.courses.iter_mut().for_each(|course| course.captured = Nanos(course.captured.since(begin).0));
         slice.footage[kind].add(&footage);
     }
     Ok(slice)

@@ -17,6 +17,7 @@ use super::super::film::{Film, SOURCES};
 use super::super::ground::Ground;
 use super::super::piece::{driver_error, launch_all};
 use super::camera::{Footage, Schedule};
+use super::course::{Course, Seen};
 use super::slice::Camera;
 
 /// The stages of a pipeline: one that is worked on, and one for the latest picture.
@@ -45,6 +46,7 @@ struct Viewer {
     worker: Worker,
     template: Option<Template<Shown>>,
     expected: Vec<Vec<u8>>,
+    seen: Vec<Seen>,
 }
 
 /// The work of a camera's frames.
@@ -53,6 +55,8 @@ struct Worker {
     film: Film,
     ground: Arc<Ground>,
     result: Arc<StageBuffer>,
+    /// Where the slowest frames are asked for.
+    course: Option<Arc<Course>>,
 }
 
 /// The frame that a replay is for.
@@ -69,14 +73,17 @@ pub struct Stack {
     device: Heap,
     /// Whether the tasks of a frame are the replay of a template.
     replays: bool,
+    /// Whether the course of each frame is noted.
+    has_courses: bool,
 }
 
 impl Stack {
-    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher, replays: bool) -> Result<Stack> {
+    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher, replays: bool, has_courses: bool) -> Result<Stack> {
         let open = |space| Heap::open_beside(overtake, space, HeapOptions::default());
         let (pinned, device) = (open(Space::Pinned)?, open(Space::Device)?);
         let tasks = Tasks::new(dispatcher);
-        Ok(Stack { tasks, priority: overtake.priorities().highest(), pinned, device, replays })
+        let priority = overtake.priorities().highest();
+        Ok(Stack { tasks, priority, pinned, device, replays, has_courses })
     }
 }
 
@@ -109,14 +116,16 @@ impl Staged {
         let (pipeline, producer, consumer) = Pipeline::open(&stack.tasks, options, make).map_err(as_driver_error)?;
         let expected = pictures.iter().map(|picture| film.result(picture)).collect();
         let result = Arc::new(StageBuffer::new(pinned, device, film.result_bytes())?);
-        let worker = Worker { tasks: stack.tasks.clone(), film, ground: Arc::clone(ground), result };
+        let course = stack.has_courses.then(|| Course::new(ground.driver())).transpose()?.map(Arc::new);
+        let worker = Worker { tasks: stack.tasks.clone(), film, ground: Arc::clone(ground), result, course };
         let template = stack.replays.then(|| worker.record()).transpose()?;
-        let viewer = Viewer { consumer, worker, template, expected };
+        let viewer = Viewer { consumer, worker, template, expected, seen: Vec::new() };
         let mut staged = Staged { pipeline, producer, viewer };
         let acquired = staged.producer.acquire().map_err(as_driver_error)?;
         acquired.expect("all stages are free").commit().map_err(as_driver_error)?;
         staged.viewer.view_one()?;
         drop(staged.pipeline.take_records());
+        staged.viewer.seen.clear();
         Ok(staged)
     }
 
@@ -137,29 +146,32 @@ impl Staged {
         let viewer = hal::spawn(driver, "viewer", move || {
             viewer.worker.ground.rig().make_current()?;
             while viewer.view_one()? {}
-            Ok(())
+            Ok(viewer.seen)
         })?;
-        Ok(Shooting { pipeline, threads: [camera, viewer], deadline: schedule.deadline })
+        Ok(Shooting { pipeline, camera, viewer, deadline: schedule.deadline })
     }
 }
 
 /// A camera and a viewer at work.
 pub struct Shooting {
     pipeline: Pipeline<Shot>,
-    threads: [HostThread<Result<()>>; 2],
+    camera: HostThread<Result<()>>,
+    viewer: HostThread<Result<Vec<Seen>>>,
     deadline: Nanos,
 }
 
 impl Shooting {
     /// Waits for the last picture.
     pub fn finish(self, driver: &dyn Driver) -> Result<Footage> {
-        let Shooting { pipeline, threads, deadline } = self;
-        let ended: Vec<Result<()>> = threads.into_iter().map(|thread| thread.join(driver.host())).collect();
-        ended.into_iter().collect::<Result<()>>()?;
+        let Shooting { pipeline, camera, viewer, deadline } = self;
+        let (shot, seen) = (camera.join(driver.host()), viewer.join(driver.host()));
+        shot?;
+        let mut seen = seen?.into_iter().peekable();
         let mut footage = Footage::default();
         for record in pipeline.take_records() {
             footage.due += 1;
             count(&mut footage, &record, deadline);
+            footage.courses.extend(seen.next_if(|seen| seen.number == record.number).map(|seen| seen.ends(&record)));
         }
         Ok(footage)
     }
@@ -186,7 +198,7 @@ fn count(footage: &mut Footage, record: &FrameRecord, deadline: Nanos) {
 impl Viewer {
     /// Takes a frame, works on it, and waits for its result. `false` if there are no further ones.
     fn view_one(&mut self) -> Result<bool> {
-        let Viewer { consumer, worker, template, expected } = self;
+        let Viewer { consumer, worker, template, expected, seen } = self;
         let mut frame = match consumer.wait() {
             Err(Error::Ended) => return Ok(false),
             frame => frame.map_err(as_driver_error)?,
@@ -197,6 +209,9 @@ impl Viewer {
         };
         last.wait().map_err(driver_error)?;
         frame.note(SEEN);
+        if let Some(course) = &worker.course {
+            seen.push(course.seen(frame.number(), worker.ground.driver().host().now())?);
+        }
         let source = frame.buffer().source;
         if let Some(expected) = expected.get(source) {
             frame.note(CHECKED);
@@ -218,30 +233,36 @@ impl Worker {
         Shown { up: buffer.upload(), source: buffer.device() }
     }
 
-    fn upload() -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
-        |lane, shown| {
+    fn upload(&self) -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
+        let course = self.course.clone();
+        move |lane, shown| {
             // SAFETY: the pipeline keeps the buffer until the tasks of its frame have ended.
             unsafe { lane.copy(&shown.up)? };
+            submitted(&course, 0, lane)?;
             Ok(More::Done)
         }
     }
 
     fn kernels(&self) -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
         let (film, ground, target) = (self.film, Arc::clone(&self.ground), Arc::clone(&self.result));
+        let course = self.course.clone();
         move |lane, shown| {
             let works = film.works(shown.source, target.device());
             // SAFETY: as above; the other pictures are memory of the ground, and frames come one at a time.
             unsafe { launch_all(&ground, &works, lane.stream())? };
+            submitted(&course, 1, lane)?;
             Ok(More::Done)
         }
     }
 
     fn download(&self) -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
         let (kept, down) = (Arc::clone(&self.result), self.result.download());
+        let course = self.course.clone();
         move |lane, _| {
             let _until_the_copy_has_ended = &kept;
             // SAFETY: this function, which keeps the result's buffer, lives until the copy has completed.
             unsafe { lane.copy(&down)? };
+            submitted(&course, 2, lane)?;
             Ok(More::Done)
         }
     }
@@ -249,7 +270,7 @@ impl Worker {
     /// Submits the tasks of a frame: up, kernels, and the result down. Returns the last.
     fn work(&self, frame: &mut Filled<'_, Shot>) -> Result<Handle> {
         let shown = Arc::new(Worker::shown(frame));
-        let (up, kernels, down) = (Worker::upload(), self.kernels(), self.download());
+        let (up, kernels, down) = (self.upload(), self.kernels(), self.download());
         let [first, second, third] = [(); 3].map(|()| Arc::clone(&shown));
         let upload = self.tasks.upload("upload", move |lane: &mut Lane<'_>| up(lane, &first));
         let upload = frame.task(upload).map_err(as_driver_error)?;
@@ -262,7 +283,7 @@ impl Worker {
     /// The same tasks as a template.
     fn record(&self) -> Result<Template<Shown>> {
         let mut recording = Recording::new();
-        let upload = recording.upload("upload", &[], Worker::upload());
+        let upload = recording.upload("upload", &[], self.upload());
         let kernels = recording.kernel("kernels", &[upload], self.kernels());
         recording.download("download", &[kernels], self.download());
         recording.finish().map_err(driver_error)
@@ -272,6 +293,11 @@ impl Worker {
         let shown = Worker::shown(frame);
         frame.replay(template.replay(&self.tasks, shown)).map_err(as_driver_error)
     }
+}
+
+/// A function has submitted its part of a frame to its lane.
+fn submitted(course: &Option<Arc<Course>>, part: usize, lane: &Lane<'_>) -> Result<()> {
+    course.as_ref().map_or(Ok(()), |course| course.submitted(part, lane.stream()))
 }
 
 /// The error of a pipeline as one of the driver.
