@@ -12,6 +12,8 @@ const ENGINES: usize = 3;
 const PLAIN: Machine = Machine {
     h2d_gbps: 1.0,
     d2h_gbps: 1.0,
+    h2d_beside_kernels_gbps: 1.0,
+    d2h_beside_kernels_gbps: 1.0,
     copy_setup: Nanos::ZERO,
     kernel_setup: Nanos::ZERO,
     step: Nanos::ZERO,

@@ -2,13 +2,18 @@
 
 use hal::Nanos;
 
-/// The parameters of a machine. Rates are those with both directions busy.
+/// The parameters of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// Rate of copies to the device, in GB/s.
+    /// Rate of copies to the device, in GB/s, beside bulk by the copy engines.
     pub h2d_gbps: f64,
-    /// Rate of copies to the host, in GB/s.
+    /// The same of copies to the host.
     pub d2h_gbps: f64,
+    /// Rate of copies to the device, in GB/s, while a kernel makes bulk copies to the host: it makes them where a stream
+    /// tolerates no wait, and its stores take a part of the link that the copy's own requests need.
+    pub h2d_beside_kernels_gbps: f64,
+    /// The same of copies to the host, beside bulk to the device.
+    pub d2h_beside_kernels_gbps: f64,
     /// A copy takes so long beside its bytes.
     pub copy_setup: Nanos,
     /// A kernel takes so long beside its work.
@@ -23,6 +28,19 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// The machine beside this background and streams that all tolerate such a wait. Bulk makes use of it; without one
+    /// it goes by kernels.
+    pub(super) fn beside(&self, background: &Background, tolerated: Nanos) -> Machine {
+        let by_kernel = background.has_bulk && tolerated == Nanos::ZERO;
+        let least = |plain: f64, beside: f64| if by_kernel { plain.min(beside) } else { plain };
+        Machine {
+            h2d_gbps: least(self.h2d_gbps, self.h2d_beside_kernels_gbps),
+            d2h_gbps: least(self.d2h_gbps, self.d2h_beside_kernels_gbps),
+            blocking: self.blocking + tolerated,
+            ..*self
+        }
+    }
+
     /// The time of a copy to the device; none without bytes.
     pub(super) fn upload(&self, bytes: u64) -> Nanos {
         self.copy(bytes, self.h2d_gbps)

@@ -36,6 +36,8 @@ struct Text {
 struct Measured {
     h2d_gbps: Option<f64>,
     d2h_gbps: Option<f64>,
+    h2d_beside_kernels_gbps: Option<f64>,
+    d2h_beside_kernels_gbps: Option<f64>,
     copy_setup_us: Option<f64>,
     kernel_setup_us: Option<f64>,
     step_us: Option<f64>,
@@ -104,16 +106,7 @@ fn read(text: &Text) -> Result<Streams, String> {
 
 impl Measured {
     fn apply(&self, machine: &mut Machine) -> Result<(), String> {
-        for (name, value, place) in [
-            ("machine.h2d_gbps", self.h2d_gbps, &mut machine.h2d_gbps),
-            ("machine.d2h_gbps", self.d2h_gbps, &mut machine.d2h_gbps),
-        ] {
-            let Some(gbps) = value else { continue };
-            if !(gbps.is_finite() && gbps > 0.0) {
-                return Err(format!("{name} must be a positive number of GB/s"));
-            }
-            *place = gbps;
-        }
+        self.apply_rates(machine)?;
         for (name, value, place) in [
             ("machine.copy_setup_us", self.copy_setup_us, &mut machine.copy_setup),
             ("machine.kernel_setup_us", self.kernel_setup_us, &mut machine.kernel_setup),
@@ -127,6 +120,28 @@ impl Measured {
         }
         Ok(())
     }
+}
+
+impl Measured {
+    fn apply_rates(&self, machine: &mut Machine) -> Result<(), String> {
+        let Measured { h2d_gbps, d2h_gbps, h2d_beside_kernels_gbps, d2h_beside_kernels_gbps, .. } = *self;
+        apply_rate("machine.h2d_gbps", h2d_gbps, &mut machine.h2d_gbps)?;
+        apply_rate("machine.d2h_gbps", d2h_gbps, &mut machine.d2h_gbps)?;
+        let [h2d_gbps, d2h_gbps] = machine::beside_kernels(machine.h2d_gbps, machine.d2h_gbps);
+        (machine.h2d_beside_kernels_gbps, machine.d2h_beside_kernels_gbps) = (h2d_gbps, d2h_gbps);
+        let (h2d_place, d2h_place) = (&mut machine.h2d_beside_kernels_gbps, &mut machine.d2h_beside_kernels_gbps);
+        apply_rate("machine.h2d_beside_kernels_gbps", h2d_beside_kernels_gbps, h2d_place)?;
+        apply_rate("machine.d2h_beside_kernels_gbps", d2h_beside_kernels_gbps, d2h_place)
+    }
+}
+
+fn apply_rate(name: &str, value: Option<f64>, place: &mut f64) -> Result<(), String> {
+    match value {
+        Some(gbps) if gbps.is_finite() && gbps > 0.0 => *place = gbps,
+        Some(_) => return Err(format!("{name} must be a positive number of GB/s")),
+        None => {}
+    }
+    Ok(())
 }
 
 impl StreamText {
