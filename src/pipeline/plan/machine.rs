@@ -9,8 +9,8 @@ pub struct Machine {
     pub h2d_gbps: f64,
     /// The same of copies to the host.
     pub d2h_gbps: f64,
-    /// Rate of copies to the device, in GB/s, while a kernel makes bulk copies to the host: it makes them where a stream
-    /// tolerates no wait, and its stores take a part of the link that the copy's own requests need.
+    /// Rate of copies to the device, in GB/s, while a kernel makes bulk copies to the host, as it does where a
+    /// stream tolerates no wait.
     pub h2d_beside_kernels_gbps: f64,
     /// The same of copies to the host, beside bulk to the device.
     pub d2h_beside_kernels_gbps: f64,
