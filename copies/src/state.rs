@@ -39,6 +39,8 @@ pub(crate) struct StreamState {
     announced: Bits,
     /// Whether it has a queue for kernels, or shares one.
     has_kernels: AtomicBool,
+    /// Whether the engine has made a copy in it since the last guarded one.
+    is_on_engine: AtomicBool,
     /// The bytes of its copies in a calm since other streams last had their turn.
     run: AtomicU64,
     owned: bool,
@@ -64,6 +66,7 @@ impl StreamState {
             settled: [settled, settled].map(AtomicU64::new),
             announced: Bits::default(),
             has_kernels: AtomicBool::new(false),
+            is_on_engine: AtomicBool::new(false),
             run: AtomicU64::new(0),
             owned,
         };
@@ -107,6 +110,17 @@ impl StreamState {
         if !self.has_kernels.load(Ordering::Relaxed) && !self.has_kernels.swap(true, Ordering::Relaxed) {
             self.inner.records.crowd.enter();
         }
+    }
+
+    /// The engine makes a copy in it.
+    #[inline(always)]
+    pub(crate) fn note_engine(&self) {
+        self.is_on_engine.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the engine has made a copy in it since this was last asked.
+    pub(crate) fn was_on_engine(&self) -> bool {
+        self.is_on_engine.load(Ordering::Relaxed) && self.is_on_engine.swap(false, Ordering::Relaxed)
     }
 
     /// Counts a copy in a calm. Whether so many bytes have gone without a word behind them that other streams need

@@ -105,6 +105,7 @@ impl PriorityStream {
     /// Makes a copy of the driver's own, which may wait for the device and keep all other threads out.
     #[doc(hidden)] // for crates/shim
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
+        self.state.note_engine();
         self.state.inner.natively(native)
     }
 

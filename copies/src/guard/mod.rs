@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use channels::strikes::Strikes;
-use hal::{Driver, Event, Host, Nanos, Result, Stream};
+use hal::{DevicePtr, Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 use threads::Bell;
 
@@ -52,6 +52,8 @@ pub(crate) struct Guard {
     retreated: AtomicBool,
     callers: Arc<Callers>,
     bell: Bell,
+    /// A word of device memory that is always 0.
+    spare: DevicePtr,
     // Dropped last: kernels write to these words.
     _words: Arc<Words>,
 }
@@ -77,7 +79,7 @@ impl Guard {
             );
             return Ok(None);
         }
-        let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
+        let words = Arc::new(Words::new(driver, count * handshake::WORDS + 1)?);
         let mut guard = Guard {
             driver: Arc::clone(driver),
             records: Arc::clone(records),
@@ -90,6 +92,7 @@ impl Guard {
             retreated: AtomicBool::new(false),
             callers: Arc::default(),
             bell: Bell::default(),
+            spare: words.device_address(count * handshake::WORDS),
             _words: Arc::clone(&words),
         };
         guard.events.provide(&**driver)?;

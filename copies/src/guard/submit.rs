@@ -2,13 +2,16 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::Refusal;
-use hal::{Event, Nanos};
+use hal::{Event, Nanos, Stream};
 
 use super::Guard;
 use super::carrier::{Carrier, Guarded};
 
 /// A thread that waits on the host asks the driver for errors this often.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
+
+/// The smallest set of memory.
+const SPARE_BYTES: u64 = 4;
 
 impl Guard {
     /// Makes the copy in the order of its stream. Refused if no carrier is free.
@@ -34,6 +37,14 @@ impl Guard {
             carrier.wait_here(ASK_EVERY)?;
         }
         Ok(())
+    }
+
+    /// Ends the effect of a copy by the engine on the guarded copies that come after it in its stream: those of 2 MiB
+    /// take 3 to 6 us longer until the stream has had work that is neither a copy nor a write (`reports/demand`). A
+    /// set of 4 bytes is such work, and needs no multiprocessor (`reports/driver`). If it fails, copies take longer.
+    pub(crate) fn leave_engine(&self, stream: Stream) {
+        let left = self.driver.memset_d8_async(self.spare, 0, SPARE_BYTES, stream);
+        left.unwrap_or_else(|_| self.records.counters.failed());
     }
 
     /// Gives the copy to the carrier that has copies of its stream, or else to one that no stream has.
@@ -63,3 +74,6 @@ impl Guard {
         Ok((carrier, leave))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,9 @@ impl Planned<'_> {
     unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift }: Tracked) -> Went<()> {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
         let yields = Yield { lift, ..yields };
+        if self.asked.stream.was_on_engine() {
+            guard.leave_engine(self.asked.stream.stream);
+        }
         // As many as the descriptors, in the same order.
         let shapes: Vec<Shape> = self.asked.cargo.shapes().collect();
         let descriptors = self.descriptors();

@@ -28,6 +28,7 @@ unsafe fn copy_natively(
     direction: Direction,
     native: Option<&Native<'_>>,
 ) -> Result<()> {
+    stream.note_engine();
     stream.inner.natively(|| match native {
         Some(native) => native.result(),
         // SAFETY: passed on to the caller.

@@ -37,6 +37,7 @@ impl Planned<'_> {
         }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
+        self.asked.stream.note_engine();
         let began = driver.host().now();
         // SAFETY: passed on to the caller.
         let before = unsafe { self.begin_natively(staging, &shape, &pieces)? };
