@@ -117,7 +117,7 @@ impl Inside for Shared {
         let Some(event) = marks.take_event() else { return Ok(()) };
         drop(held);
         let result = self.driver.event_record(event, self.lane(point.lane).raw());
-        let mark = Mark { value: point.value, event, recorded: self.driver.host().now() };
+        let mark = Mark::new(point.value, event);
         self.enter().recorded(point.lane, mark, result.clone());
         Ok(result?)
     }

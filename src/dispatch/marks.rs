@@ -19,7 +19,16 @@ const EARLY: u8 = 16;
 pub(crate) struct Mark {
     pub value: u64,
     pub event: Event,
-    pub recorded: Nanos,
+    /// The time when the thread on watch saw it first, if it has.
+    pub seen: Option<Nanos>,
+}
+
+impl Mark {
+    /// One that has just been recorded.
+    #[inline]
+    pub fn new(value: u64, event: Event) -> Mark {
+        Mark { value, event, seen: None }
+    }
 }
 
 /// An event that a lane waits for before a launch.
@@ -181,6 +190,13 @@ impl Marks {
         self.pending.get(self.pending.partition_point(|mark| mark.value < value)).copied()
     }
 
+    /// The thread on watch sees the marks at this time. The clock is not read where they are recorded: with that a task
+    /// behind joins took a twentieth more instructions.
+    pub fn see(&mut self, now: Nanos) {
+        // Those before one that has been seen have been seen too.
+        self.pending.iter_mut().rev().take_while(|mark| mark.seen.is_none()).for_each(|mark| mark.seen = Some(now));
+    }
+
     /// The marks that the device may not have come to, the oldest first.
     pub fn pending(&self) -> impl Iterator<Item = Mark> + '_ {
         self.pending.iter().copied()
@@ -250,7 +266,7 @@ mod tests {
     use super::*;
 
     fn mark(value: u64, event: u64) -> Mark {
-        Mark { value, event: Event(event), recorded: Nanos::ZERO }
+        Mark::new(value, Event(event))
     }
 
     #[test]
@@ -274,16 +290,33 @@ mod tests {
         let mut marks = Marks::default();
         marks.give_back(Event(7));
         let event = marks.take_event().unwrap();
-        marks.push(Mark { value: 1, event, recorded: Nanos::ZERO });
+        marks.push(Mark::new(1, event));
         let seen = marks.pending().next().unwrap();
         // All events are pending, so the newest is recorded again, for a later point.
         assert_eq!(marks.take_event(), Some(event));
-        marks.push(Mark { value: 2, event, recorded: Nanos::ZERO });
+        marks.push(Mark::new(2, event));
         assert_eq!(marks.reached(seen), None, "the answer was about the earlier recording");
         let again = marks.pending().next().unwrap();
         assert_eq!(marks.reached(again), Some(0));
         assert_eq!(marks.pending().next(), None);
         assert_eq!(marks.take_event(), Some(event));
+    }
+
+    #[test]
+    fn a_mark_is_as_old_as_the_first_look_at_it() {
+        let mut marks = Marks::default();
+        let seen = |marks: &Marks| marks.pending().map(|mark| mark.seen).collect::<Vec<_>>();
+        (1..=2).for_each(|value| marks.push(mark(value, value)));
+        marks.see(Nanos(5));
+        marks.push(mark(3, 3));
+        assert_eq!(seen(&marks), [Some(Nanos(5)), Some(Nanos(5)), None]);
+        marks.see(Nanos(7));
+        assert_eq!(seen(&marks), [Some(Nanos(5)), Some(Nanos(5)), Some(Nanos(7))]);
+        // Recorded again, it is another mark.
+        let event = marks.take_event().unwrap();
+        marks.push(Mark::new(4, event));
+        marks.see(Nanos(9));
+        assert_eq!(seen(&marks), [Some(Nanos(5)), Some(Nanos(5)), Some(Nanos(9))]);
     }
 
     #[test]

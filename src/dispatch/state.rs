@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
+use hal::Nanos;
 
 use crate::dispatch::arrivals::{Arrivals, Batch};
 use crate::dispatch::body::{Bodies, Character, Dead};
@@ -123,6 +124,11 @@ impl State {
     /// The marks of all lanes that the device may not have come to, by lane, the oldest first.
     pub fn pending_marks(&self) -> Vec<(u8, Mark)> {
         (0..).zip(&self.marks).flat_map(|(lane, marks)| marks.pending().map(move |mark| (lane, mark))).collect()
+    }
+
+    /// The thread on watch sees them at this time.
+    pub fn see_marks(&mut self, now: Nanos) {
+        self.marks.iter_mut().for_each(|marks| marks.see(now));
     }
 
     /// Whether an end is to be seen soon: a thread, a function of the host or a ready node waits for it.

@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 use copies::copy::CopyHandle;
 use graph::{Cause, Kind, NodeId, Runner};
-use hal::Nanos;
 
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Mark};
@@ -242,13 +241,13 @@ impl State {
 
     /// The joins of a launch have been made.
     #[inline(never)]
-    pub fn joined(&mut self, lane: u8, joins: &[Join], at: Nanos) {
-        // A point of its own lane is only marked.
-        self.statistics.joins += joins.iter().filter(|join| join.lane != lane).count() as u64;
+    pub fn joined(&mut self, lane: u8, joins: &[Join]) {
         for join in joins {
+            // A point of its own lane is only marked.
+            self.statistics.joins += u64::from(join.lane != lane);
             if let Some(value) = join.record {
                 self.statistics.marks += 1;
-                self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
+                self.marks[usize::from(join.lane)].push(Mark::new(value, join.event));
                 self.sleepers.leave_news();
             }
         }

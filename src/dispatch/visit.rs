@@ -204,7 +204,7 @@ impl Shared {
             Some(Step::Record { lane, value, event }) => {
                 let recorded =
                     visit.begin(self, lane).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
-                let mark = Mark { value, event, recorded: self.driver.host().now() };
+                let mark = Mark::new(value, event);
                 held.take_again();
                 held.recorded(lane, mark, recorded);
             }
@@ -244,7 +244,8 @@ impl Shared {
         if joins.is_empty() {
             held.take_again();
         } else {
-            self.take_again_behind(held, lane, joins);
+            held.take_again();
+            held.joined(lane, joins);
         }
         held.launched(launching, copies, outcome);
         if let Some(error) = lost {
@@ -310,16 +311,6 @@ impl Shared {
             }
             Err(error) => (true, Some(Box::new(error))),
         }
-    }
-
-    /// Takes the lock again, behind these joins.
-    #[inline(never)]
-    fn take_again_behind(&self, held: &mut Held<'_>, lane: u8, joins: &[Join]) {
-        // To read the clock costs as much as the rest of this.
-        let has_recorded = joins.iter().any(|join| join.record.is_some());
-        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
-        held.take_again();
-        held.joined(lane, joins, at);
     }
 
     #[inline]

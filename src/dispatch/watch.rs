@@ -20,7 +20,7 @@ const FLUSH_LATEST: Nanos = Nanos::from_us(2_000);
 /// host waits for an end: nodes are wanted back, and each look takes the state, and the driver's locks, from the thread
 /// that submits.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
-/// The time between two looks is this part of the time that the newest of the marks has been pending: while the thread
+/// The time between two looks is this part of the time since the thread saw the newest of the marks first: while it
 /// does not sleep between two looks, and when it does.
 const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
@@ -180,10 +180,11 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     }
     let is_handed_over = held.turn.is_handed_over();
     let may_share = !is_handed_over && held.functions == 0;
+    held.see_marks(now);
     let marks: Marks = held.pending_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
     held.sleepers.watcher_sleeps(is_handed_over, !marks.is_empty() || flush_at.is_some());
-    let oldest_of_lanes = marks.chunk_by(|(one, _), (other, _)| one == other).map(|of_lane| of_lane[0].1.recorded);
+    let oldest_of_lanes = marks.chunk_by(|(one, _), (other, _)| one == other).filter_map(|of_lane| of_lane[0].1.seen);
     let Some(newest) = oldest_of_lanes.max() else {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(flush_at.or(linger_until));
@@ -209,7 +210,7 @@ fn still_uncovered(marks: &[LaneMarks], before: Option<Uncovered>, now: Nanos) -
     }
 }
 
-/// The time between two looks at a mark that has been pending for so long.
+/// The time between two looks at a mark that was seen first so long ago.
 fn look_span(pending: Nanos) -> Nanos {
     let asleep = Nanos(pending.0 / LOOKS.1);
     // A thread that does not sleep between two looks has its processor anyway.
