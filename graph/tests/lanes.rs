@@ -298,6 +298,18 @@ fn a_convoy_ends_with_its_last_copy() {
     assert_eq!(kernels, [0, 1, 0], "no lane is kept");
 }
 
+/// A lane whose only strand has ended is as one that never had any: of two without strands a kernel has one, though
+/// convoys are there.
+#[test]
+fn a_lane_is_without_strands_again_beside_a_convoy() {
+    let mut graph = graph(Order::Default, 4, 1);
+    assert_eq!(launched(&mut graph, &UPLOAD).1.at.lane, 0);
+    assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [1, 2]);
+    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1, "the last lane without strands is kept");
+    graph.complete(2, 1).unwrap();
+    assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [2, 2]);
+}
+
 /// Of two convoys in one lane the first ends: the lane still has the other, and kernels keep away from it.
 #[test]
 fn a_lane_has_a_convoy_until_the_last_of_several_ends() {
