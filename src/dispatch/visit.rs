@@ -264,7 +264,9 @@ impl Shared {
     ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
         let Launching { call, work } = launching;
         let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies, beside: None };
-        let outcome = caught(|| work.launch(&mut entered));
+        let mut more = More::Done;
+        // Read alone: a move would read eight bytes where the function has written one, and wait for all stores before.
+        let outcome = caught(|| work.launch(&mut entered).map(|it| more = it)).map(|()| more);
         if outcome.is_err() || visit.site.is_lent(call) {
             self.look_after(call, outcome, visit)
         } else {
