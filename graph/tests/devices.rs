@@ -1,8 +1,8 @@
 //! Bandwidths and selections of devices: the vectors of GrCUDA's tests, and the errors.
 
 use overtake_graph::{
-    Bandwidth, Choice, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Selection, Selector, Unplaced,
-    Use,
+    Bandwidth, Choice, DevicePolicy, LanePolicy, Location, Locations, Mode, Parent, Parents, Selection, Selector,
+    Unplaced, Use,
 };
 
 const HOST: Location = Location::Host;
@@ -82,7 +82,7 @@ fn the_least_busy_device_is_the_first_of_equals() {
 }
 
 fn bytes(bytes: u64, at: Locations) -> Use {
-    Use { bytes, at }
+    Use { bytes, at, is_needed: true, is_changed: false }
 }
 
 /// GR-32: more than the threshold, and not as much.
@@ -95,9 +95,39 @@ fn a_device_needs_more_than_the_threshold() {
     assert_eq!(most.select(&nine_in_ten(11), &[1, 2], &[0; 4]), Ok(2), "in turn");
     let equal = [bytes(1, Locations::only(on(1))), bytes(1, Locations::only(on(2)))];
     assert_eq!(most.select(&equal, &[0, 1, 2, 3], &[0, 2, 1, 0]), Ok(2), "the less loaded one");
-    most.sees_load = false;
+    most.is_grcuda = true;
     assert_eq!(most.select(&equal, &[0, 1, 2, 3], &[0, 2, 1, 0]), Ok(1), "the first");
     assert_eq!(most.select(&[], &[0, 1, 2, 3], &[0; 4]), Ok(2), "no bytes: in turn");
+}
+
+/// Of equals the one that has the bytes that are changed, however loaded it is; bytes that need not come do not count.
+#[test]
+fn bytes_that_are_changed_stay_and_those_of_no_use_do_not_count() {
+    let of = |mode: Mode, device| {
+        let (is_needed, is_changed) = (mode.needs_bytes(), mode.is_write());
+        Use { bytes: 10, at: Locations::only(on(device)), is_needed, is_changed }
+    };
+    for selection in [Selection::MinTransferSize, Selection::MinMinTransferTime, Selection::MinMaxTransferTime] {
+        let mut most = Selector::new(selection, 2);
+        most.bandwidth = Some(small());
+        for written in [Mode::Write, Mode::ReadWrite] {
+            for home in [0, 1] {
+                let (mut load, uses) = ([0; 2], [of(Mode::Read, 1 - home), of(written, home)]);
+                load[usize::from(home)] = 9;
+                assert_eq!(most.select(&uses, &[0, 1], &load), Ok(home), "{selection:?}, {written:?}");
+            }
+        }
+        let stale = [of(Mode::Discard, 1)];
+        assert_eq!(most.select(&stale, &[0, 1], &[0; 2]), Ok(0), "{selection:?}: in turn, the first");
+        assert_eq!(most.select(&[of(Mode::Read, 0), stale[0], stale[0]], &[0, 1], &[0; 2]), Ok(0), "{selection:?}");
+        most.is_grcuda = true;
+        assert_eq!(most.select(&stale, &[0, 1], &[0; 2]), Ok(1), "{selection:?}: GrCUDA's");
+        let uses = [of(Mode::Read, 0), of(Mode::Write, 1)];
+        assert_eq!(most.select(&uses, &[0, 1], &[0; 2]), Ok(0), "{selection:?}: GrCUDA takes the first");
+    }
+    let mut ends = Selector::new(Selection::MinEndTime, 2);
+    ends.bandwidth = Some(small());
+    assert_eq!(ends.select(&[of(Mode::Discard, 1)], &[0, 1], &[0, 1]), Ok(0), "none has to come");
 }
 
 /// The sum of the work before it, of its own and of its transfers decides; without times the transfers do.

@@ -20,7 +20,8 @@ pub struct ArrayOptions {
     /// Whether a computation that goes on behind no other may have the stream of those that have ended. Without parents
     /// there are no streams.
     pub new_stream: NewStream,
-    /// Of devices that are equally good the first is taken, as GrCUDA does, and not the least loaded.
+    /// Devices are chosen without our corrections: of those that are equally good the first is taken, as GrCUDA does,
+    /// and not the one with the bytes that are changed or the least loaded, and bytes that need not come count.
     pub grcuda_compat: bool,
     /// The time of each computation of the device is measured, by two events of its lane
     /// ([`crate::data::Arrays::times`]). [`Selection::MinEndTime`] measures without this.

@@ -59,7 +59,7 @@ impl Places {
         let reach = layers.iter().map(|layer| reach(layer, layers)).collect::<hal::Result<_>>()?;
         let mut selector = Selector::new(options.selection, count);
         selector.bandwidth.clone_from(&options.bandwidth);
-        selector.sees_load = !options.grcuda_compat;
+        selector.is_grcuda = options.grcuda_compat;
         let (selector, streams) =
             (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy, options.new_stream))));
         let load = (0..count).map(|_| Work::default()).collect();

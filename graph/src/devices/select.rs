@@ -12,6 +12,10 @@ pub struct Use {
     pub bytes: u64,
     /// Where they are.
     pub at: Locations,
+    /// They have to come: it does not discard them.
+    pub is_needed: bool,
+    /// It changes them.
+    pub is_changed: bool,
 }
 
 /// Why no device can be chosen.
@@ -93,8 +97,13 @@ pub struct Selector {
     pub threshold: f64,
     /// Bandwidths, for those that look at transfer times.
     pub bandwidth: Option<Bandwidth>,
-    /// Of devices that are equally good the least loaded is taken, and not the first.
-    pub sees_load: bool,
+    /// GrCUDA's choices without our corrections. It counts all bytes of a computation, and takes the first of devices
+    /// that are equally good.
+    ///
+    /// Else bytes that need not come count for nothing, and of devices that are equally good the one is taken that has
+    /// most of the bytes that the computation changes, and of those the least loaded. Bytes that are read stay up to
+    /// date where they come from, and move once; those that are changed move each time the device changes.
+    pub is_grcuda: bool,
     /// For each device the time until it has done the work that it has, and that of the computation at hand, in ns.
     /// Devices without one have none to do.
     pub until_ns: Vec<u64>,
@@ -103,11 +112,11 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// A selection among so many devices, one at least: a tenth of the bytes is enough, and load is seen.
+    /// A selection among so many devices, one at least: a tenth of the bytes is enough, with our corrections.
     #[must_use]
     pub fn new(selection: Selection, devices: u8) -> Selector {
         let (devices, until_ns) = (devices.max(1), Vec::new());
-        Selector { selection, devices, threshold: 0.1, bandwidth: None, sees_load: true, until_ns, next: 0 }
+        Selector { selection, devices, threshold: 0.1, bandwidth: None, is_grcuda: false, until_ns, next: 0 }
     }
 
     fn in_turn(&mut self, among: &[u8]) -> u8 {
@@ -116,12 +125,20 @@ impl Selector {
         device
     }
 
-    /// The first device with the lowest cost; if equals are told apart, the first with the lowest load of those.
-    fn least(&self, among: &[u8], load: &[u32], cost: impl Fn(u8) -> f64) -> Option<u8> {
-        let rank = |device: u8| (cost(device), if self.sees_load { load[usize::from(device)] } else { 0 });
-        let less = |one: (f64, u32), other: (f64, u32)| one.0 < other.0 || (one.0 == other.0 && one.1 < other.1);
-        let best = |best: u8, other: u8| if less(rank(other), rank(best)) { other } else { best };
-        among.iter().copied().reduce(best)
+    /// The first device with the lowest cost. If equals are told apart, the first of those that have to get the least
+    /// of the bytes that are changed, and of those the one with the lowest load.
+    fn least(&self, uses: &[Use], among: &[u8], load: &[u32], cost: impl Fn(u8) -> f64) -> Option<u8> {
+        let moved = |device: u8| {
+            let changed = uses.iter().filter(|one| one.is_changed && !one.at.has(Location::Device(device)));
+            changed.map(|one| one.bytes).sum::<u64>()
+        };
+        let among_equals =
+            |device: u8| if self.is_grcuda { (0, 0) } else { (moved(device), load[usize::from(device)]) };
+        let order = |one: &u8, other: &u8| {
+            let by_cost = cost(*one).total_cmp(&cost(*other));
+            by_cost.then_with(|| among_equals(*one).cmp(&among_equals(*other)))
+        };
+        among.iter().copied().min_by(order)
     }
 
     /// The time in which a device gets the bytes that it has not, in ns.
@@ -139,6 +156,8 @@ impl Selector {
 impl DevicePolicy for Selector {
     fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced> {
         let first = *among.first().ok_or(Unplaced::NoDevice)?;
+        let uses: Vec<Use> = uses.iter().filter(|one| self.is_grcuda || one.is_needed).copied().collect();
+        let uses = &uses[..];
         let total: u64 = uses.iter().map(|one| one.bytes).sum();
         let present = |device: u8| {
             let here = uses.iter().filter(|one| one.at.has(Location::Device(device)));
@@ -151,12 +170,12 @@ impl DevicePolicy for Selector {
             Selection::RoundRobin => None,
             Selection::StreamAware => among.iter().copied().min_by_key(|device| load[usize::from(*device)]),
             Selection::MinTransferSize if enough.is_empty() => None,
-            Selection::MinTransferSize => self.least(among, load, |device| -(present(device) as f64)),
+            Selection::MinTransferSize => self.least(uses, among, load, |device| -(present(device) as f64)),
             Selection::MinMinTransferTime | Selection::MinMaxTransferTime => {
                 let times: Result<Vec<f64>, Unplaced> =
                     (0..self.devices).map(|device| self.time_ns(device, uses)).collect();
                 let times = times?;
-                self.least(&enough, load, |device| times[usize::from(device)])
+                self.least(uses, &enough, load, |device| times[usize::from(device)])
             }
             Selection::MinEndTime => {
                 let until = |device: u8| self.until_ns.get(usize::from(device)).copied().unwrap_or(0) as f64;
@@ -164,7 +183,7 @@ impl DevicePolicy for Selector {
                     among.iter().map(|device| Ok(until(*device) + self.time_ns(*device, uses)?)).collect();
                 let ends = ends?;
                 let at = |device| among.iter().position(|other| *other == device).expect("one of those to choose from");
-                self.least(among, load, |device| ends[at(device)])
+                self.least(uses, among, load, |device| ends[at(device)])
             }
         };
         Ok(chosen.unwrap_or_else(|| self.in_turn(among)))

@@ -63,7 +63,7 @@ impl Program {
         let mut device = Selector::new(selection, devices);
         device.threshold = policies.threshold.unwrap_or(device.threshold);
         device.bandwidth.clone_from(&policies.bandwidth);
-        device.sees_load = !policies.is_grcuda;
+        device.is_grcuda = policies.is_grcuda;
         let mut planner = Planner {
             policies,
             data: self.arrays.iter().map(|array| graph.data(array.bytes)).collect(),
@@ -185,8 +185,11 @@ impl Planner<'_> {
     /// The bytes of the arguments, by the memories in which they are.
     fn uses(&self, computation: &Computation) -> Vec<Use> {
         let mut uses = Vec::new();
-        for Argument { array, range, .. } in &computation.arguments {
-            let add = |range: Range<u64>, at: &Locations| uses.push(Use { bytes: range.end - range.start, at: *at });
+        for Argument { array, range, mode, .. } in &computation.arguments {
+            let add = |range: Range<u64>, at: &Locations| {
+                let (is_needed, is_changed) = (mode.needs_bytes(), mode.is_write());
+                uses.push(Use { bytes: range.end - range.start, at: *at, is_needed, is_changed });
+            };
             self.locations[*array].each(range, add);
         }
         uses

@@ -35,7 +35,8 @@ const TEXTS: [&str; 6] = [
 ];
 
 /// Programs in parts, for several devices (AlbertoParravicini/grcuda-data): the same uses, sixteen or more times.
-const SPREAD: [&str; 4] = [
+/// `y.*` are the uses of `y.0` to `y.15`.
+const SPREAD: [&str; 5] = [
     "VEC: repeat 16 i { square(x.i const, x1.i discard) square(y.i const, y1.i discard)
      reduce(x1.i const, y1.i const, total.i) } repeat 16 i { !total.i const } size N total=8",
     "BS: repeat 24 i { price(x.i const, y.i discard) } repeat 24 i { !y.i const } size N",
@@ -46,6 +47,13 @@ const SPREAD: [&str; 4] = [
      repeat 16 i { gather(part.i const, r2) gather(bayes.i const, r1) } softmax(r1) softmax(r2)
      argmax(r1 const, r2 const, r discard) !r const
      size M x=N z=N",
+    // Conjugate gradients: the matrix and the residue in parts, three steps.
+    "CG: repeat 16 i { precondition(A.i) multiply(A.i const, x const, r.i discard) } copy(p discard, r.* const)
+     square(r.* const, t1)
+     repeat 3 { repeat 16 i { multiply(A.i const, p const, y.i discard) } dot(p const, y.* const, t2)
+     !t1 const !t2 const add(x, p const) repeat 16 i { subtract(r.i, y.i const) } square(r.* const, t1)
+     !t1 const add(p, r.* const) } !x const
+     size M A=N t1=8 t2=8",
     "MUL: repeat 16 i { multiply(x.i const, y const, z.i discard) } repeat 16 i { gather(z.i const, o) } !o const
      size N y=M z=M o=M",
 ];
@@ -68,15 +76,17 @@ pub fn programs(bytes: u64) -> Vec<Program> {
 /// As [`programs`].
 #[must_use]
 pub fn spread(bytes: u64) -> Vec<Program> {
-    parse(&SPREAD, bytes)
+    let all = |name: &str| (0..16).map(|part| format!("{name}.{part} const")).collect::<Vec<_>>().join(", ");
+    let spelled = |text: &str| text.replace("r.* const", &all("r")).replace("y.* const", &all("y"));
+    parse(&SPREAD.map(spelled), bytes)
 }
 
-fn parse(texts: &[&str], bytes: u64) -> Vec<Program> {
+fn parse(texts: &[impl AsRef<str>], bytes: u64) -> Vec<Program> {
     // Matrices are square, of 32-bit numbers.
     let side = (bytes / MATRIX_PART / 4).isqrt().max(8);
     let sized = |text: &str| text.replace('M', &(4 * side * side).to_string());
     let texts = texts.iter().filter_map(|text| {
-        let (name, rest) = text.split_once(':')?;
+        let (name, rest) = text.as_ref().split_once(':')?;
         Some(format!("{name}:{}", sized(rest).replace('N', &bytes.to_string())))
     });
     texts.map(|text| Program::parse(&text).unwrap_or_else(|fault| panic!("{text}: {}", fault.message))).collect()
