@@ -18,8 +18,8 @@ pub struct Patience {
     /// The time that a word may be up without progress, beyond twice the time that the pending copies need on an idle
     /// engine: beside copies of the other direction a large one may take nearly so long.
     pub rescue_after: Nanos,
-    /// After this many rescues the layer stands down to plain copies for a while. One rescue a second is forgiven: a
-    /// job of days with rare rescues is no reason to give up.
+    /// After this many rescues the layer stands down to plain copies for a while. Ten rescues a second are forgiven: a
+    /// rescue costs less than a millisecond, and standing down ten seconds without priorities.
     pub rescues_max: u32,
 }
 
@@ -73,8 +73,10 @@ pub struct Watchdog {
 /// longer.
 const EXPECTED_TIMES: u64 = 2;
 
-/// One rescue is forgiven each time this span has passed.
-const FORGIVE_EVERY: Nanos = Nanos::from_ms(1_000);
+/// One rescue is forgiven each time this span has passed. Four cameras beside bulk on an H100 had eight rescues a
+/// second for half a minute, and no picture was late. Where work shared queues they had 313 in four seconds
+/// (`reports/video`).
+const FORGIVE_EVERY: Nanos = Nanos::from_ms(100);
 
 impl Watchdog {
     /// A watchdog that begins to watch at `now`.
@@ -109,9 +111,9 @@ impl Watchdog {
     }
 
     fn forgive(&mut self, now: Nanos) {
-        let seconds = now.since(self.forgave_at).0 / FORGIVE_EVERY.0;
-        self.forgave_at += Nanos(seconds * FORGIVE_EVERY.0);
-        self.unforgiven = self.unforgiven.saturating_sub(u32::try_from(seconds).unwrap_or(u32::MAX));
+        let spans = now.since(self.forgave_at).0 / FORGIVE_EVERY.0;
+        self.forgave_at += Nanos(spans * FORGIVE_EVERY.0);
+        self.unforgiven = self.unforgiven.saturating_sub(u32::try_from(spans).unwrap_or(u32::MAX));
     }
 
     /// The latest time of the next look, if nothing changes.
@@ -167,9 +169,9 @@ mod tests {
         let patience = Patience { rescues_max: 3, ..Patience::default() };
         let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
         look(&mut watchdog, 1_000, true, 0);
-        let rare: Vec<_> = (1..=9).map(|n| look(&mut watchdog, n * 600_000, true, 0)).collect();
+        let rare: Vec<_> = (1..=9).map(|n| look(&mut watchdog, n * 60_000, true, 0)).collect();
         assert!(rare[..3].iter().all(|verdict| *verdict == Verdict::Rescue), "{rare:?}");
-        assert!(rare.contains(&Verdict::StandDown), "but not more than one a second for ever: {rare:?}");
+        assert!(rare.contains(&Verdict::StandDown), "but not more than ten a second for ever: {rare:?}");
         assert!(watchdog.rescues() >= 5, "every one is counted");
     }
 
