@@ -395,14 +395,17 @@ fn programs_in_parts_are_faster_on_several_devices_than_on_one() {
         let arguments = [&["--backend", "soft", "--quiet"], &part[..], &["--devices", devices, "--json", "-"]].concat();
         let (out, _) = succeed(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", devices)]);
         let run: Value = serde_json::from_str(&out).unwrap();
-        let of = |method: &str, program: &str| {
+        let row = |method: &str, program: &str| {
             let is_it = |row: &&Value| row["method"] == method && row["setting"].as_str().unwrap().starts_with(program);
-            number(&rows(&run).iter().find(is_it).unwrap()["ratio"], "median")
+            rows(&run).iter().find(is_it).unwrap().clone()
         };
+        let of = |method: &str, program: &str| number(&row(method, program)["ratio"], "median");
         assert!(["VEC", "BS"].iter().all(|program| of("round-robin", program) < 0.7), "{run}");
         let programs = ["VEC", "BS", "ML", "CG", "MUL"].map(|program| of("min-transfer-size", program));
         let gain = programs.iter().map(|ratio| 1.0 / ratio).product::<f64>().powf(0.2);
         assert!(gain > least_gain && programs.iter().all(|ratio| *ratio < 1.0), "{gain} on {devices}: {run}");
+        let is_apart = |method| row(method, "ML")["setting"].as_str().unwrap().ends_with(" 0 B by link");
+        assert!(is_apart("single-gpu") && !is_apart("round-robin"), "{run}");
     }
 }
 
@@ -435,15 +438,12 @@ fn pageable_compares_the_driver_with_staging() {
             };
             rows(&run).iter().find(is_it).unwrap_or_else(|| panic!("no row of {method}, {bytes}, {setting} in {run}"))
         };
-        let faster = of("staged", 8 << 20, "")["ratio"]["median"].as_f64().unwrap();
-        let small = of("staged", 64 << 10, "")["ratio"]["median"].as_f64().unwrap();
+        let [faster, small] = [8 << 20, 64 << 10].map(|bytes| number(&of("staged", bytes, "")["ratio"], "median"));
         assert!(faster > 2.0 && (0.9..1.1).contains(&small), "{direction}: {faster} times, {small} times");
         for kind in ["pageable copy", "pinned copy"] {
             assert!(number(of("staged", 16 << 20, kind), "samples") > 10.0);
-            assert!(
-                number(of("staged", 16 << 20, kind), "bulk_gbps")
-                    > 2.0 * number(of("native", 16 << 20, kind), "bulk_gbps")
-            );
+            let gbps = |method: &str| number(of(method, 16 << 20, kind), "bulk_gbps");
+            assert!(gbps("staged") > 2.0 * gbps("native"));
         }
     }
 }
