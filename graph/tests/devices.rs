@@ -82,7 +82,7 @@ fn the_least_busy_device_is_the_first_of_equals() {
 }
 
 fn bytes(bytes: u64, at: Locations) -> Use {
-    Use { bytes, at, is_needed: true, is_changed: false }
+    Mode::Read.on(bytes, at)
 }
 
 /// GR-32: more than the threshold, and not as much.
@@ -103,10 +103,7 @@ fn a_device_needs_more_than_the_threshold() {
 /// Of equals the one that has the bytes that are changed, however loaded it is; bytes that need not come do not count.
 #[test]
 fn bytes_that_are_changed_stay_and_those_of_no_use_do_not_count() {
-    let of = |mode: Mode, device| {
-        let (is_needed, is_changed) = (mode.needs_bytes(), mode.is_write());
-        Use { bytes: 10, at: Locations::only(on(device)), is_needed, is_changed }
-    };
+    let of = |mode: Mode, device| mode.on(10, Locations::only(on(device)));
     for selection in [Selection::MinTransferSize, Selection::MinMinTransferTime, Selection::MinMaxTransferTime] {
         let mut most = Selector::new(selection, 2);
         most.bandwidth = Some(small());

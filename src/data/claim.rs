@@ -35,8 +35,7 @@ impl Claim {
         state.validity.each(&self.bytes, Node::progress, |bytes, at| {
             // Bytes that were never written are as far from each device as those of the host.
             let at = if at == Locations::NONE { Locations::only(Location::Host) } else { at };
-            let (is_needed, is_changed) = (self.mode.needs_bytes(), self.mode.is_write());
-            uses.push(Use { bytes: bytes.end - bytes.start, at, is_needed, is_changed });
+            uses.push(self.mode.on(bytes.end - bytes.start, at));
         });
         uses
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::devices::{Locations, Use};
+
 /// An object whose uses the graph knows: an array, a view of one, or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DataId {
@@ -51,6 +53,12 @@ impl Mode {
     #[must_use]
     pub const fn is_write(self) -> bool {
         !matches!(self, Mode::Read)
+    }
+
+    /// So many bytes at these places, used in this mode, for a selection of devices.
+    #[must_use]
+    pub const fn on(self, bytes: u64, at: Locations) -> Use {
+        Use { bytes, at, is_needed: self.needs_bytes(), is_changed: self.is_write() }
     }
 
     /// Whether the bytes that are there before matter.

@@ -186,10 +186,7 @@ impl Planner<'_> {
     fn uses(&self, computation: &Computation) -> Vec<Use> {
         let mut uses = Vec::new();
         for Argument { array, range, mode, .. } in &computation.arguments {
-            let add = |range: Range<u64>, at: &Locations| {
-                let (is_needed, is_changed) = (mode.needs_bytes(), mode.is_write());
-                uses.push(Use { bytes: range.end - range.start, at: *at, is_needed, is_changed });
-            };
+            let add = |range: Range<u64>, at: &Locations| uses.push(mode.on(range.end - range.start, *at));
             self.locations[*array].each(range, add);
         }
         uses

@@ -1,4 +1,4 @@
-//! The queue in which events of a stream stand, on the software GPU.
+//! Streams that leave the engine before their guarded copies, on the software GPU.
 #![allow(unsafe_code)] // copies are unsafe: the memory outlives them
 
 use std::sync::Arc;

@@ -120,15 +120,12 @@ impl Measured {
         }
         Ok(())
     }
-}
 
-impl Measured {
     fn apply_rates(&self, machine: &mut Machine) -> Result<(), String> {
         let Measured { h2d_gbps, d2h_gbps, h2d_beside_kernels_gbps, d2h_beside_kernels_gbps, .. } = *self;
         apply_rate("machine.h2d_gbps", h2d_gbps, &mut machine.h2d_gbps)?;
         apply_rate("machine.d2h_gbps", d2h_gbps, &mut machine.d2h_gbps)?;
-        let [h2d_gbps, d2h_gbps] = machine::beside_kernels(machine.h2d_gbps, machine.d2h_gbps);
-        (machine.h2d_beside_kernels_gbps, machine.d2h_beside_kernels_gbps) = (h2d_gbps, d2h_gbps);
+        machine::expect_beside_kernels(machine);
         let (h2d_place, d2h_place) = (&mut machine.h2d_beside_kernels_gbps, &mut machine.d2h_beside_kernels_gbps);
         apply_rate("machine.h2d_beside_kernels_gbps", h2d_beside_kernels_gbps, h2d_place)?;
         apply_rate("machine.d2h_beside_kernels_gbps", d2h_beside_kernels_gbps, d2h_place)

@@ -76,9 +76,8 @@ fn apply(streams: &mut Streams, path: &Path) -> Result<()> {
     let gbps = read.between(Location::Host, Location::Device(0)).filter(|gbps| *gbps > 0.0);
     let none = || Failure::Other(format!("{}: there is no bandwidth between host and device 0", path.display()));
     let gbps = gbps.ok_or_else(none)?;
-    let machine = &mut streams.machine;
-    (machine.h2d_gbps, machine.d2h_gbps) = (gbps, gbps);
-    [machine.h2d_beside_kernels_gbps, machine.d2h_beside_kernels_gbps] = machine::beside_kernels(gbps, gbps);
+    (streams.machine.h2d_gbps, streams.machine.d2h_gbps) = (gbps, gbps);
+    machine::expect_beside_kernels(&mut streams.machine);
     streams.origin = format!("{}; rates of {}", streams.origin, path.display());
     Ok(())
 }

@@ -65,8 +65,8 @@ pub struct Course {
     base_at: Nanos,
     /// Behind the upload, the kernels and the download.
     events: [Event; ON_DEVICE],
-    /// When the upload's function had submitted it, and the download's.
-    submitted: [AtomicU64; 2],
+    /// When the functions of these had submitted them.
+    submitted: [AtomicU64; ON_DEVICE],
 }
 
 impl Course {
@@ -83,9 +83,7 @@ impl Course {
 
     /// The function of the upload (0), of the kernels (1) or of the download (2) has submitted its work to this stream.
     pub fn submitted(&self, part: usize, stream: Stream) -> Result<()> {
-        if part != 1 {
-            self.submitted[part / 2].store(self.driver.host().now().0, Ordering::Relaxed);
-        }
+        self.submitted[part].store(self.driver.host().now().0, Ordering::Relaxed);
         self.driver.event_record(self.events[part], stream)
     }
 
@@ -96,7 +94,7 @@ impl Course {
             let after_ms = f64::from(self.driver.event_elapsed_ms(self.base, event)?);
             *at = self.base_at + Nanos((after_ms * 1e6) as u64);
         }
-        let [begun, launched] = [0, 1].map(|part: usize| Nanos(self.submitted[part].load(Ordering::Relaxed)));
+        let [begun, launched] = [0, 2].map(|part: usize| Nanos(self.submitted[part].load(Ordering::Relaxed)));
         Ok(Seen { number, at: [begun, uploaded, launched, worked, downloaded, at] })
     }
 }

@@ -69,8 +69,8 @@ fn lost(row: &BenchRow) -> Option<String> {
 }
 
 fn of_pipeline(row: &BenchRow) -> Option<&BenchRow> {
-    let names = [VideoMethod::Pipeline, VideoMethod::Template].map(VideoMethod::name);
-    (names.contains(&row.method.as_str()) && row.bulk_bytes > 0).then_some(row)
+    VideoMethod::idle_of(&row.method)?;
+    (row.bulk_bytes > 0).then_some(row)
 }
 
 fn outcome(holds: bool) -> &'static str {
