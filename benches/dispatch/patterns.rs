@@ -107,7 +107,7 @@ impl Shape<'_> {
         }
         for before in &self.before {
             let task = self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done));
-            let task = before.iter().fold(task, |task, before| task.after(&self.handles[*before]));
+            let task = task.after_all(before.iter().map(|before| &self.handles[*before]));
             self.handles.push(task.submit().expect("there is room"));
         }
     }

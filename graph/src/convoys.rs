@@ -29,6 +29,12 @@ pub(crate) struct Convoys {
 }
 
 impl Convoys {
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.strands.is_empty()
+    }
+
     /// The convoy of a copy, if there is one.
     pub fn find(&self, slot: &Slot) -> Option<u32> {
         let convoy = Convoy::of(slot);

@@ -7,6 +7,13 @@ use crate::list::NONE;
 use crate::node::{Edge, Kind, Mark, NodeId, Point, Spec, Stage};
 use crate::nodes::two;
 
+/// The nodes before one that is appended.
+struct Before {
+    count: u32,
+    /// The first that offers it its strand, or none.
+    offers: u32,
+}
+
 impl Graph {
     /// [`Graph::append`] and [`Graph::next`] in one call, for the common case: a node of the device that is ready and
     /// finds no other ready one, and comes after none, or after one whose strand it goes on in. The caller launches it
@@ -32,39 +39,65 @@ impl Graph {
     /// As [`Graph::append_running`], after nodes that are all launched: behind the joins that [`Graph::joins`] tells.
     #[inline(never)]
     pub fn append_running_behind_joins(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
-        if !self.may_run_at_once(spec) || self.make_room(1, spec.after.len()).is_err() {
+        let has_room = self.nodes.room() > 0 && self.edges.room() as usize >= spec.after.len();
+        if !has_room || !self.may_run_at_once(spec) {
             return None;
         }
-        let is_fit = |first: u32| {
-            let slot = &self.nodes[first];
-            let is_launched = slot.stage == Stage::Launched && slot.kind.is_device();
-            is_launched && slot.poison.is_none() && slot.effective >= spec.priority
-        };
-        if !spec.after.iter().filter_map(|first| self.nodes.find(*first)).all(is_fit) {
-            return None;
-        }
+        let before = self.find_launched(spec)?;
         let node = self.nodes.take(spec, spec.priority);
-        for first in spec.after {
-            if let Some(first) = self.nodes.find(*first) {
-                let slots = self.nodes.slots();
-                let [from, to] = two(slots, first, node);
-                self.lanes.offer(from, to);
-                self.edges.link(slots, Edge::new(first, node, Mark::Launched, false, false));
-            }
-        }
-        let slot = &mut self.nodes[node];
-        if slot.strand == NONE {
-            self.lanes.new_strand(slot);
-        }
-        slot.run(spec.priority);
-        let told = (NodeId { index: node, generation: slot.generation }, slot.lane);
+        let (generation, lane) = self.begin_behind(node, &before, spec.priority);
         self.launching += 1;
         self.device.rounds += 1;
-        self.joins.clear();
-        if self.nodes[node].has_joins {
-            self.join(node, told.1, true);
+        self.follow_launched(node, lane, spec.after);
+        Some((NodeId { index: node, generation }, lane))
+    }
+
+    /// The nodes of these that have not left, if each is launched and nothing about it changes by one more behind it.
+    fn find_launched(&self, spec: &Spec<'_>) -> Option<Before> {
+        let group = self.lanes.group_of(spec.device, spec.priority);
+        let mut before = Before { count: 0, offers: NONE };
+        for first in spec.after {
+            let Some(slot) = self.nodes.slot(*first) else { continue };
+            let is_launched = slot.stage == Stage::Launched && slot.kind.is_device();
+            if !is_launched || slot.poison.is_some() || slot.effective < spec.priority {
+                return None;
+            }
+            if before.offers == NONE && slot.offers_strand && slot.group == group {
+                before.offers = first.index;
+            }
+            before.count += 1;
         }
-        Some(told)
+        Some(before)
+    }
+
+    /// The node is handed out, in the strand that one of those before it offers, or in a new one. Returns its
+    /// generation and its lane.
+    fn begin_behind(&mut self, node: u32, before: &Before, priority: Priority) -> (u32, u8) {
+        let has_strand = before.offers != NONE;
+        let slot = &mut self.nodes[node];
+        slot.run(priority);
+        slot.has_joins = before.count > u32::from(has_strand);
+        if has_strand {
+            let [from, to] = two(self.nodes.slots(), before.offers, node);
+            self.lanes.hold(from.strand, 1);
+            from.hand_on(to);
+            return (to.generation, to.lane);
+        }
+        self.lanes.new_strand(slot);
+        (slot.generation, slot.lane)
+    }
+
+    /// Links a node that is handed out in this lane to those before it, which are launched, and finds its joins.
+    fn follow_launched(&mut self, node: u32, lane: u8, after: &[NodeId]) {
+        for first in after {
+            let Some(slot) = self.nodes.slot(*first) else { continue };
+            self.lanes.want(Some(lane), Point { lane: slot.lane, value: slot.value });
+            self.edges.link_launched(self.nodes.slots(), first.index, node);
+        }
+        if self.nodes[node].is_folded {
+            self.lanes.want_own(lane);
+        }
+        self.lanes.take_wanted(Some(lane), &mut self.joins);
     }
 
     /// The points that the node which [`Graph::append_running_behind_joins`] has just handed out waits for.

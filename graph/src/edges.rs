@@ -60,11 +60,24 @@ impl Edges {
     #[inline(always)] // two calls, and in one of them most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
         let Edge { mark, is_asked, is_counted, .. } = edge;
-        let [from, to] = two(slots, edge.from, edge.to);
-        if to.into != NONE {
+        if slots[edge.to as usize].into != NONE {
             // Made here, it is not made in memory where it is not needed.
-            return self.add(slots, Edge::new(edge.from, edge.to, mark, is_asked, is_counted));
+            return self.add_apart(slots, Edge::new(edge.from, edge.to, mark, is_asked, is_counted));
         }
+        self.link_first(slots, edge);
+    }
+
+    /// As [`Edges::link`], from a node that is launched to one behind it.
+    #[inline(always)] // one call
+    pub fn link_launched(&mut self, slots: &mut [Slot], first: u32, then: u32) {
+        let edge = Edge::new(first, then, Mark::Launched, false, false);
+        if slots[then as usize].into == NONE { self.link_first(slots, edge) } else { self.add(slots, edge) }
+    }
+
+    /// An edge into a node without any.
+    #[inline(always)] // as `link`
+    fn link_first(&mut self, slots: &mut [Slot], edge: Edge) {
+        let [from, to] = two(slots, edge.from, edge.to);
         if from.out.first == NONE {
             return self.link_only(from, to, edge);
         }
@@ -85,26 +98,39 @@ impl Edges {
         from.out.last = index;
     }
 
-    /// An edge into a node that has others is the first of those from now on.
     #[inline(never)]
+    fn add_apart(&mut self, slots: &mut [Slot], edge: Edge) {
+        self.add(slots, edge);
+    }
+
+    /// An edge into a node that has others is the first of those from now on.
+    #[inline(always)] // as `link_launched`
     fn add(&mut self, slots: &mut [Slot], edge: Edge) {
-        let newest = slots[edge.to as usize].into;
-        let (index, free) = match self.all.get_mut(self.free as usize) {
-            Some(free) => (self.free, free),
-            None => self.grow(),
-        };
-        let next = free.out_next;
-        *free = Edge { into_next: newest, ..edge };
-        self.free = next;
-        self.get_mut(slots, newest).into_previous = index;
-        slots[edge.to as usize].into = index;
+        let index = self.take();
+        let [from, to] = two(slots, edge.from, edge.to);
+        let newest = std::mem::replace(&mut to.into, index);
+        self.all[index as usize] = Edge { into_next: newest, ..edge };
+        self.leading_to(to, newest).into_previous = index;
         self.room -= 1;
-        let out = &mut slots[edge.from as usize].out;
-        let last = std::mem::replace(&mut out.last, index);
-        if out.first == NONE {
-            out.first = index;
+        let last = std::mem::replace(&mut from.out.last, index);
+        if from.out.first == NONE {
+            from.out.first = index;
         } else {
-            self.link_out(slots, last, index);
+            self.all[index as usize].out_previous = last;
+            self.get_mut(slots, last).out_next = index;
+        }
+    }
+
+    /// A free place for an edge that stands in no slot.
+    #[inline]
+    fn take(&mut self) -> u32 {
+        let index = self.free;
+        match self.all.get(index as usize) {
+            Some(free) => {
+                self.free = free.out_next;
+                index
+            }
+            None => self.grow(),
         }
     }
 
@@ -123,10 +149,9 @@ impl Edges {
     }
 
     #[cold]
-    fn grow(&mut self) -> (u32, &mut Edge) {
-        let index = self.all.len();
+    fn grow(&mut self) -> u32 {
         self.all.push(Edge::new(NONE, NONE, Mark::Launched, false, false));
-        (index as u32, &mut self.all[index])
+        self.all.len() as u32 - 1
     }
 
     /// Unlinks an edge from the node after it. The list of the node before it is left as it is.

@@ -1,8 +1,11 @@
 //! Lanes, which are real and few, and strands: the logical streams that are folded onto them.
 
+mod joins;
+mod strands;
+
 use terms::Priority;
 
-use crate::convoys::{Convoys, has_two};
+use crate::convoys::Convoys;
 use crate::list::{NONE, Pair};
 use crate::node::{Point, Slot, Stage};
 use crate::options::{LANE_DEVICES_MAX, LANES_MAX, Options};
@@ -21,8 +24,6 @@ struct Lane {
     completed: u64,
     /// The launched nodes that are not complete, in a list by `Slot::next`; `last` has a meaning while there are some.
     in_flight: Pair,
-    /// How many strands are folded onto it.
-    strands: u32,
     /// The nodes that have been handed out and not been launched. Counted where lanes have a bound.
     running: u32,
     /// The newest barrier that it has joined.
@@ -47,6 +48,8 @@ pub(crate) struct Lanes {
     max: u64,
     /// The group of each priority on each device; that of the highest, 32, is the first.
     groups: [u8; PRIORITIES * LANE_DEVICES_MAX as usize],
+    /// How many strands are folded onto each lane. Beside each other, because they are compared.
+    folded: [u32; LANES],
     /// The lanes onto which no strand is folded, a bit each.
     empty: u64,
     strands: Vec<Strand>,
@@ -61,7 +64,7 @@ pub(crate) struct Lanes {
     barrier: u64,
     /// The joins of the node at hand: the latest value of each lane, and the lanes that have one, a bit each. There are
     /// none between two nodes.
-    latest: Vec<u64>,
+    latest: [u64; LANES],
     wanted: u64,
     pub joins: u64,
     pub joins_saved: u64,
@@ -78,13 +81,14 @@ impl Lanes {
                 groups[usize::from(priority.get()) % PRIORITIES] = device * options.groups + group as u8;
             }
         }
-        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, running: 0, barrier: 0 };
+        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, running: 0, barrier: 0 };
         Lanes {
             lanes: [lane; LANES],
             count: count as u8,
             per_group: options.lanes,
             max: if options.lane_max == 0 { u64::MAX } else { options.lane_max.into() },
             groups,
+            folded: [0; LANES],
             empty: u64::MAX,
             strands: Vec::new(),
             free: NONE,
@@ -93,7 +97,7 @@ impl Lanes {
             joined: vec![0; count * count],
             barrier_values: vec![0; count],
             barrier: 0,
-            latest: vec![0; LANES],
+            latest: [0; LANES],
             wanted: 0,
             joins: 0,
             joins_saved: 0,
@@ -107,7 +111,7 @@ impl Lanes {
 
     /// The group of a priority on a device.
     #[inline]
-    fn group_of(&self, device: u8, priority: Priority) -> u8 {
+    pub fn group_of(&self, device: u8, priority: Priority) -> u8 {
         let place = usize::from(device) * PRIORITIES + usize::from(priority.get()) % PRIORITIES;
         self.groups[place % self.groups.len()]
     }
@@ -118,74 +122,10 @@ impl Lanes {
         slot.group == self.group_of(slot.device, slot.effective)
     }
 
-    /// A strand for a node: a convoy, or a new one in the lane of its group that has the fewest.
-    #[inline(never)]
-    pub fn new_strand(&mut self, slot: &mut Slot) {
-        if slot.in_convoy {
-            return self.join_convoy(slot);
-        }
-        self.begin_strand(slot, false);
-        // Its points come behind those of others, which are marked first: nodes that join those do not wait for these.
-        slot.is_folded = slot.has_joins && self.is_shared(slot.lane);
-    }
-
-    /// The node goes in the convoy of its kind, which begins with it if there is none. One that has to wait for other
-    /// lanes would hold up those behind it, so it has a strand of its own while there is a lane for that.
-    #[inline(never)]
-    fn join_convoy(&mut self, slot: &mut Slot) {
-        let group = self.group_of(slot.device, slot.effective);
-        if slot.has_joins && has_two(self.empty, group * self.per_group, self.per_group) {
-            return self.begin_strand(slot, false);
-        }
-        slot.is_convoy = true;
-        let Some(strand) = self.convoys.find(slot) else {
-            self.begin_strand(slot, true);
-            return self.convoys.begin(slot);
-        };
-        self.hold(strand, 1);
-        (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
-    }
-
     /// Whether several strands are folded onto the lane.
     #[inline]
     fn is_shared(&self, lane: u8) -> bool {
-        self.lanes[usize::from(lane) % LANES].strands > 1
-    }
-
-    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
-        let group = self.group_of(slot.device, slot.effective);
-        let lane = self.least(group, is_convoy);
-        self.lanes[usize::from(lane) % LANES].strands += 1;
-        self.empty &= !(1 << lane);
-        let strand = Strand { lane, is_convoy, holders: 1, next_free: NONE };
-        let index = match self.strands.get_mut(self.free as usize) {
-            Some(free) => {
-                let index = self.free;
-                self.free = free.next_free;
-                *free = strand;
-                index
-            }
-            None => {
-                self.strands.push(strand);
-                self.strands.len() as u32 - 1
-            }
-        };
-        (slot.strand, slot.lane, slot.group) = (index, lane, group);
-    }
-
-    /// The first lane of the group that has the fewest strands: one with room and without a convoy, if it can be. The
-    /// last lane without strands is a convoy's, where there are convoys.
-    fn least(&self, group: u8, is_convoy: bool) -> u8 {
-        let first = group * self.per_group;
-        let empty = (self.empty >> first).trailing_zeros() as u8;
-        if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
-            return first + empty;
-        }
-        let order = |&lane: &u8| {
-            let is_full = self.max != u64::MAX && self.room(lane) == 0;
-            u64::from(is_full) << 34 | self.convoys.order(lane, self.lanes[usize::from(lane) % LANES].strands)
-        };
-        (first..first + self.per_group).min_by_key(order).unwrap_or(first)
+        self.folded[usize::from(lane) % LANES] > 1
     }
 
     /// The node behind goes on in the strand, if it has none and no other node has it (PX-14). If not, it has to join.
@@ -219,49 +159,6 @@ impl Lanes {
     #[inline]
     pub fn hold(&mut self, strand: u32, count: u32) {
         self.strands[strand as usize].holders += count;
-    }
-
-    /// The node goes to a strand of its priority's group, and has to join those before it.
-    pub fn change_strand(&mut self, slot: &mut Slot) {
-        if self.leave(slot.strand) {
-            self.free_strand(slot.strand, true);
-        }
-        self.new_strand(slot);
-        slot.has_joins = true;
-    }
-
-    /// One node less. Returns whether the strand has none.
-    #[inline]
-    pub fn leave(&mut self, strand: u32) -> bool {
-        let left = &mut self.strands[strand as usize];
-        left.holders -= 1;
-        left.holders == 0
-    }
-
-    /// A strand without nodes is free, so never before its last work is complete (T19).
-    #[inline(never)]
-    pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
-        let left = &mut self.strands[strand as usize];
-        let lane = &mut self.lanes[usize::from(left.lane) % LANES];
-        lane.strands -= 1;
-        self.empty |= u64::from(lane.strands == 0) << left.lane;
-        if std::mem::take(&mut left.is_convoy) {
-            self.convoys.end(strand);
-        }
-        if may_be_freed {
-            left.next_free = self.free;
-            self.free = strand;
-        } else {
-            self.retired.push(strand);
-        }
-    }
-
-    /// No simulation runs any more.
-    pub fn free_retired(&mut self) {
-        while let Some(strand) = self.retired.pop() {
-            self.strands[strand as usize].next_free = self.free;
-            self.free = strand;
-        }
     }
 
     /// The node has been launched: it gets the next point of its lane. Returns that, and the node before it there, if
@@ -356,92 +253,5 @@ impl Lanes {
     /// The node behind one that is in flight, in its lane.
     pub fn behind(&self, slot: &Slot, node: u32) -> Option<u32> {
         (self.lanes[usize::from(slot.lane) % LANES].in_flight.last != node).then_some(slot.next)
-    }
-
-    /// All later work waits for all that has been submitted by now.
-    pub fn set_barrier(&mut self) {
-        self.barrier += 1;
-        for (value, lane) in self.barrier_values.iter_mut().zip(&self.lanes) {
-            *value = lane.submitted;
-        }
-    }
-
-    /// Whether there is a barrier that lanes join.
-    #[inline]
-    pub fn has_barrier(&self) -> bool {
-        self.barrier != 0
-    }
-
-    /// Whether the lane has not joined the newest barrier.
-    #[inline]
-    pub fn has_new_barrier(&self, lane: u8) -> bool {
-        self.barrier != 0 && self.lanes[usize::from(lane) % LANES].barrier != self.barrier
-    }
-
-    /// Begins the joins of a node in this lane: with those of a barrier, if there is a new one.
-    #[inline]
-    pub fn begin_joins(&mut self, lane: u8) {
-        if self.has_new_barrier(lane) {
-            self.join_barrier(lane);
-        }
-    }
-
-    fn join_barrier(&mut self, lane: u8) {
-        self.lanes[usize::from(lane) % LANES].barrier = self.barrier;
-        for other in 0..self.count() {
-            self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
-        }
-    }
-
-    /// A node of this lane wants its last point to be marked, which is of another strand.
-    pub fn want_own(&mut self, lane: u8) {
-        let Lane { submitted, completed, .. } = self.lanes[usize::from(lane) % LANES];
-        if completed < submitted {
-            self.want_other(Some(lane), Point { lane, value: submitted });
-        }
-    }
-
-    /// A node, in this lane if in any, has to come after `point`.
-    #[inline]
-    pub fn want(&mut self, lane: Option<u8>, point: Point) {
-        if lane != Some(point.lane) && self.lanes[usize::from(point.lane) % LANES].completed < point.value {
-            self.want_other(lane, point);
-        }
-    }
-
-    fn want_other(&mut self, lane: Option<u8>, point: Point) {
-        let is_joined = lane.is_some_and(|lane| self.joined[self.pair(lane, point.lane)] >= point.value);
-        let bit = 1 << point.lane;
-        if is_joined || self.wanted & bit != 0 {
-            self.joins_saved += u64::from(lane.is_some());
-        }
-        if is_joined {
-            return;
-        }
-        let latest = &mut self.latest[usize::from(point.lane)];
-        *latest = if self.wanted & bit == 0 { point.value } else { point.value.max(*latest) };
-        self.wanted |= bit;
-    }
-
-    /// The points wanted, one for each lane. Where they are the joins of a node in a lane, that lane has joined them.
-    #[inline]
-    pub fn take_wanted(&mut self, lane: Option<u8>, into: &mut Vec<Point>) {
-        into.clear();
-        while self.wanted != 0 {
-            let other = self.wanted.trailing_zeros() as u8;
-            self.wanted &= self.wanted - 1;
-            let value = self.latest[usize::from(other)];
-            into.push(Point { lane: other, value });
-            if let Some(lane) = lane {
-                let pair = self.pair(lane, other);
-                self.joined[pair] = value;
-                self.joins += 1;
-            }
-        }
-    }
-
-    #[inline]
-    fn pair(&self, lane: u8, other: u8) -> usize {
-        usize::from(lane) * usize::from(self.count) + usize::from(other)
     }
 }

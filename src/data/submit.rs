@@ -138,8 +138,7 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let all = before.iter().chain(self.after);
-        let builder = all.fold(builder.priority(self.priority), |builder, handle| builder.after(handle));
+        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after));
         builder.append(held, &accesses)
     }
 

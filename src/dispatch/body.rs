@@ -151,8 +151,14 @@ impl Bodies {
         }
     }
 
-    /// A body for a new node, without work.
+    /// Whether the task of this outcome is one of the dispatcher's.
     #[inline]
+    pub fn are_home_of(&self, outcome: &Outcome) -> bool {
+        Home::ptr_eq(outcome.home(), &self.home)
+    }
+
+    /// A body for a new node, without work.
+    #[inline(always)] // a call would be a third of it
     pub fn add(&mut self, node: NodeId, set: &Set) -> &mut Body {
         let body = self.renew(node);
         set.begun();
@@ -174,7 +180,7 @@ impl Bodies {
         (body.character, body.work) = (character, work);
     }
 
-    #[inline]
+    #[inline(always)] // as `add`
     fn renew(&mut self, node: NodeId) -> &mut Body {
         let index = node.index();
         if index >= self.slots.len() {

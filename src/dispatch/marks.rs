@@ -121,16 +121,19 @@ impl Marks {
     pub fn submit(&mut self, value: u64, is_kernel: bool) {
         self.submitted = value;
         self.ends_with_kernel = is_kernel;
-        // As `find_can_begin` finds it, which looks at more.
-        self.can_begin = if is_kernel { Some(false) } else { None };
+        self.can_begin = self.can_begin_behind_work();
     }
 
     /// An event for the next mark. If all are pending it is that of the newest mark, whose waiters wait for the new one
     /// then.
+    #[inline]
     pub fn take_event(&mut self) -> Option<Event> {
-        if let Some(event) = self.spare.pop() {
-            return Some(event);
-        }
+        let spare = self.spare.pop();
+        if spare.is_some() { spare } else { self.take_newest_event() }
+    }
+
+    #[inline(never)]
+    fn take_newest_event(&mut self) -> Option<Event> {
         let newest = self.pending.pop_back();
         self.find_can_begin();
         newest.map(|mark| mark.event)
@@ -142,14 +145,16 @@ impl Marks {
     }
 
     /// A mark that has been recorded.
+    #[inline]
     pub fn push(&mut self, mark: Mark) {
         self.covered = mark.value;
         self.pending.push_back(mark);
-        self.find_can_begin();
+        self.can_begin = self.can_begin_behind_work();
     }
 
     /// The event for which another lane waits in place of a point: that of the first mark that stands for it, or of one
     /// that is to be recorded. There is one: a lane has events, and they are pending or spare.
+    #[inline(always)] // a call would be a third of it
     pub fn join(&mut self, point: Point) -> Join {
         let Point { lane, value } = point;
         if let Some(mark) = self.behind(value) {
@@ -178,16 +183,27 @@ impl Marks {
     }
 
     /// Marks it: a join of the lane itself.
-    #[cold]
+    #[inline]
     pub fn mark_early(&mut self, lane: u8) -> Option<Join> {
         self.early -= 1;
         let event = self.take_event()?;
         Some(Join { lane, event, record: Some(self.submitted) })
     }
 
-    /// The first mark that stands for this point.
+    /// The first mark that stands for this point. It is one of the newest, if there is one.
+    #[inline]
     pub fn behind(&self, value: u64) -> Option<Mark> {
-        self.pending.get(self.pending.partition_point(|mark| mark.value < value)).copied()
+        // Most points that lanes join have none.
+        if value > self.covered { None } else { self.behind_covered(value) }
+    }
+
+    #[inline(never)]
+    fn behind_covered(&self, value: u64) -> Option<Mark> {
+        let mut place = self.pending.len();
+        while place > 0 && self.pending[place - 1].value >= value {
+            place -= 1;
+        }
+        self.pending.get(place).copied()
     }
 
     /// The thread on watch sees the marks at this time. The clock is not read where they are recorded: with that a task
@@ -240,11 +256,13 @@ impl Marks {
     /// Work that is submitted now can begin at once if all before it is complete, and not if the last of it is a
     /// kernel, which has hardly ended in the meantime.
     fn find_can_begin(&mut self) {
-        self.can_begin = match self.is_pending() {
-            false => Some(true),
-            true if self.ends_with_kernel => Some(false),
-            true => None,
-        };
+        self.can_begin = if self.is_pending() { self.can_begin_behind_work() } else { Some(true) };
+    }
+
+    /// The same while there is work before it.
+    #[inline]
+    fn can_begin_behind_work(&self) -> Option<bool> {
+        if self.ends_with_kernel { Some(false) } else { None }
     }
 
     /// Forgets the pending marks: the device has failed.

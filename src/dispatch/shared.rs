@@ -67,7 +67,10 @@ impl Shared {
             return Err(Error::Forked);
         }
         let held = self.enter();
-        Ok(if self.intake.has_news() { self.enter_behind_news(held) } else { held })
+        if self.intake.has_news() {
+            return Ok(self.enter_behind_news(held));
+        }
+        Ok(held)
     }
 
     /// Tasks that arrive may be ready, and the caller may not look for steps.

@@ -171,15 +171,13 @@ impl State {
         // In its place at once: kept until the end of this it would be moved twice.
         let (turn, can_begin) = (Cell::new(ready.turn), Cell::new(Some(false)));
         kit.launching.call = Call { node, turn, lane, priority: ready.priority, can_begin };
-        kit.joins.clear();
         kit.ahead.count = 0;
         if ready.joins.is_empty() {
+            kit.joins.clear();
             kit.launching.call.can_begin.set(self.marks[usize::from(lane)].can_begin);
-        } else {
-            kit.joins.extend(ready.joins.iter().map(|point| self.marks[usize::from(point.lane)].join(*point)));
-        }
-        if self.marks[usize::from(lane)].is_marked_early() {
             self.mark_early(lane, &mut kit.joins);
+        } else {
+            self.take_joins(lane, &mut kit.joins);
         }
         let body = self.bodies.running(node);
         if !matches!(body.work, Work::Launch(_)) {
@@ -190,22 +188,27 @@ impl State {
         Next::Launch
     }
 
-    /// The joins that the graph tells, for the launch at hand.
-    #[inline]
+    /// The joins that the graph tells, for the launch at hand in this lane. One of the lane itself is the first.
+    #[inline(always)] // once in each of two ways to launch
     pub fn take_joins(&mut self, lane: u8, joins: &mut Vec<Join>) {
         joins.clear();
+        self.mark_early(lane, joins);
         let State { graph, marks, .. } = self;
-        joins.extend(graph.joins().iter().map(|point| marks[usize::from(point.lane)].join(*point)));
-        if marks[usize::from(lane)].is_marked_early() {
-            self.mark_early(lane, joins);
+        for point in graph.joins() {
+            if point.lane != lane {
+                joins.push(marks[usize::from(point.lane)].join(*point));
+            } else if joins.is_empty() || joins[0].lane != lane {
+                joins.insert(0, marks[usize::from(lane)].join(*point));
+            }
         }
     }
 
-    /// The last point of the lane is marked before the launch at hand, unless it is anyway.
-    #[inline(never)]
+    /// The last point of the lane is marked before the launch at hand, if points are to be marked early.
+    #[inline]
     pub fn mark_early(&mut self, lane: u8, joins: &mut Vec<Join>) {
-        if joins.iter().all(|join| join.lane != lane) {
-            joins.extend(self.marks[usize::from(lane)].mark_early(lane));
+        let marks = &mut self.marks[usize::from(lane)];
+        if marks.is_marked_early() {
+            joins.extend(marks.mark_early(lane));
         }
     }
 
@@ -240,16 +243,21 @@ impl State {
     }
 
     /// The joins of a launch have been made.
-    #[inline(never)]
+    #[inline(always)] // as `launched`
     pub fn joined(&mut self, lane: u8, joins: &[Join]) {
+        let (mut waits, mut records) = (0, 0);
         for join in joins {
             // A point of its own lane is only marked.
-            self.statistics.joins += u64::from(join.lane != lane);
+            waits += u64::from(join.lane != lane);
             if let Some(value) = join.record {
-                self.statistics.marks += 1;
+                records += 1;
                 self.marks[usize::from(join.lane)].push(Mark::new(value, join.event));
-                self.sleepers.leave_news();
             }
+        }
+        self.statistics.joins += waits;
+        if records != 0 {
+            self.statistics.marks += records;
+            self.sleepers.leave_news();
         }
     }
 

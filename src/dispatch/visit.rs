@@ -315,20 +315,20 @@ impl Shared {
         }
     }
 
-    #[inline]
+    /// Makes the joins of a launch in this lane.
+    #[inline(always)] // as `launch_here`
     fn join(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
-        if joins.is_empty() { Ok(()) } else { self.join_all(lane, joins) }
-    }
-
-    #[inline(never)]
-    fn join_all(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
-        let stream = self.lane(lane).raw();
-        // Before the waits: a point of its own lane is only marked, and the mark must not wait for others.
-        for join in joins.iter().filter(|join| join.record.is_some()) {
-            self.driver.event_record(join.event, self.lane(join.lane).raw())?;
+        let (driver, stream) = (&*self.driver, self.lane(lane).raw());
+        for join in joins {
+            if join.record.is_some() {
+                driver.event_record(join.event, self.lane(join.lane).raw())?;
+            }
+            // A point of its own lane is only marked. It is the first, so the mark waits for no other lane.
+            if join.lane != lane {
+                driver.stream_wait_event(stream, join.event)?;
+            }
         }
-        let others = joins.iter().filter(|join| join.lane != lane);
-        others.map(|join| join.event).try_for_each(|event| self.driver.stream_wait_event(stream, event))
+        Ok(())
     }
 }
 

@@ -49,8 +49,7 @@ impl<B: Send + Sync + 'static> Owed<B> {
             drop(owed);
             Ok(())
         });
-        let join = work.iter().fold(join.priority(shared.options.priority), |join, task| join.after(task));
-        join.submit()
+        join.priority(shared.options.priority).after_all(work).submit()
     }
 }
 

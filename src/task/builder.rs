@@ -111,11 +111,24 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// It comes after this task.
     #[inline]
     pub fn after(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
+        self.follow(task);
+        self
+    }
+
+    /// It comes after these tasks.
+    #[inline]
+    pub fn after_all(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
+        // In place: the description is moved by each method that takes it.
+        tasks.into_iter().for_each(|task| self.follow(task));
+        self
+    }
+
+    #[inline]
+    fn follow(&mut self, task: &'n Handle) {
         match self.after.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(task),
             None => self.more().after.push(task),
         }
-        self
     }
 
     /// It starts when this task has been launched: all its work has been submitted, or its function has run. A task of
@@ -156,14 +169,12 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     #[inline]
     fn submit_here(self) -> Result<Handle, Error> {
         let mut held = self.shared.enter_here()?;
-        match self.launch_at_once(&mut held) {
-            Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
-            None => self.submit_behind_others(held),
+        if !self.may_launch_at_once(&held) {
+            return self.submit_waiting(held);
         }
-    }
-
-    #[inline] // called, it would be moved
-    fn submit_behind_others(self, mut held: Held<'t>) -> Result<Handle, Error> {
+        if let Some((node, lane)) = self.launch_at_once(&mut held) {
+            return Ok(self.submit_running(&mut held, node, lane));
+        }
         match self.launch_behind_joins(&mut held) {
             Some((node, lane)) => Ok(self.submit_joining(&mut held, node, lane)),
             None => self.submit_waiting(held),
@@ -183,15 +194,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self.after[1].is_none() && self.is_usual()
     }
 
-    /// Whether the task before it is one to come after, for a task that is plain.
+    /// Whether all of the few tasks before it are of its dispatcher, and none has failed.
     #[inline]
-    fn may_follow(&self) -> bool {
-        self.after[0].iter().all(|first| self.is_usable(first))
-    }
-
-    #[inline]
-    fn is_usable(&self, first: &Handle) -> bool {
-        first.is_of(self.shared) && !first.shared_outcome().has_failed()
+    fn may_follow(&self, is_own: impl Fn(&Handle) -> bool) -> bool {
+        let is_usable = |first: &Handle| is_own(first) && !first.shared_outcome().has_failed();
+        self.after.iter().map_while(|first| *first).all(is_usable)
     }
 
     /// Leaves the task to the thread that has the turn, which takes it without being waited for.
@@ -204,7 +211,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             return self.submit_here();
         }
         // Looked at with the desk at hand: a task that fails later finds this one there.
-        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow();
+        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow(|first| first.is_of(shared));
         let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
         let TaskBuilder { set, name, work, after, kind, device, priority, announced, .. } = self;
         if let Work::Launch(work) = work {

@@ -89,7 +89,7 @@ impl<A: Send + Sync + 'static> Round<A> {
         let (tasks, priority, end) = (self.tasks.clone(), self.priority, self.end.clone());
         let begin = tasks.host("the next of a loop", move || self.begin()).priority(priority);
         // Held: it must not end before the order is known.
-        let begin = after.iter().fold(begin, |begin, task| begin.after(task)).held().submit()?;
+        let begin = begin.after_all(after.iter().copied()).held().submit()?;
         begin.before(&end)?;
         begin.release()
     }

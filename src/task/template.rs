@@ -288,6 +288,6 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let steps = Run { does: Arc::clone(does), arguments };
         let span = Span { steps, course: Course::new(plan, Arc::clone(stretch)) };
         let task = tasks.kernel(stretch.name(stretch.len() - 1), span).priority(own.max(priority)).on(device);
-        after.into_iter().fold(task, |task, before| task.after(before)).submit()
+        task.after_all(after).submit()
     }
 }

@@ -13,11 +13,18 @@ use crate::task::handle::Handle;
 use crate::work::lane::{Call, Submitted};
 
 impl<'t> TaskBuilder<'t, '_> {
-    /// Appends the task to the graph, if it is to be launched now by this thread, behind one other task at most and no
-    /// join. If it is not, nothing has changed.
+    /// Whether it may be launched now by this thread.
+    #[inline]
+    pub(super) fn may_launch_at_once(&self, held: &State) -> bool {
+        let is_own = |first: &Handle| held.bodies.are_home_of(first.shared_outcome());
+        self.is_usual() && held.may_launch_at_once() && self.may_follow(is_own)
+    }
+
+    /// Appends the task to the graph, which may be launched now, behind one other task at most and no join. If that is
+    /// not its place, nothing has changed.
     #[inline]
     pub(super) fn launch_at_once(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        if !self.is_plain() || !held.may_launch_at_once() || !self.may_follow() {
+        if self.after[1].is_some() {
             return None;
         }
         held.graph.append_running(&self.spec(self.after[0].map(Handle::node).as_slice()))
@@ -26,14 +33,8 @@ impl<'t> TaskBuilder<'t, '_> {
     /// The same behind joins.
     #[inline]
     pub(super) fn launch_behind_joins(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        if !held.graph.is_plain_and_at_rest() || !self.is_usual() || !held.may_launch_at_once() {
-            return None;
-        }
         let (mut nodes, mut count) = ([NodeId::NONE; FEW], 0);
         for (place, first) in nodes.iter_mut().zip(self.after.iter().map_while(|first| *first)) {
-            if !self.is_usable(first) {
-                return None;
-            }
             *place = first.node();
             count += 1;
         }

@@ -52,7 +52,7 @@ impl Two {
             doors::word(lane, &add, word.at(0), u32::from(lane.device()) * 99 + 1)?;
             Ok(More::Done)
         });
-        Ok(after.iter().fold(task.on(device), |task, handle| task.after(handle)).submit()?)
+        Ok(task.on(device).after_all(after).submit()?)
     }
 
     /// A task that copies the word of one device to the other.

@@ -87,21 +87,23 @@ pub fn few_at_the_end_of_a_template() -> Outcome {
     })
 }
 
+/// A kernel that takes so long, after these.
+fn spin(bed: &Bed, task: &str, span: Nanos, after: &[&Handle]) -> Result<Handle, Failure> {
+    let kernel = bed.kernels.spin.clone();
+    let task = bed.tasks.kernel(task, move |lane: &mut Lane<'_>| {
+        doors::spin(lane, &kernel, span)?;
+        Ok(More::Done)
+    });
+    Ok(task.after_all(after.iter().copied()).submit()?)
+}
+
 /// A kernel, a long one behind it in its lane, and one in another lane that comes after the first. Returns the time
 /// until that one has ended.
 fn beside_a_long_one(rig: &Rig, bed: &Bed) -> Result<Nanos, Failure> {
-    let spin = |task: &str, span: Nanos, after: Option<&Handle>| {
-        let kernel = bed.kernels.spin.clone();
-        let task = bed.tasks.kernel(task, move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &kernel, span)?;
-            Ok(More::Done)
-        });
-        after.into_iter().fold(task, |task, first| task.after(first)).submit()
-    };
     let began = rig.driver().host().now();
-    let first = spin("first", Nanos::from_us(50), None)?;
-    drop(spin("long", Nanos::from_us(2_000), Some(&first))?);
-    spin("beside", Nanos::from_us(1), Some(&first))?.wait()?;
+    let first = spin(bed, "first", Nanos::from_us(50), &[])?;
+    drop(spin(bed, "long", Nanos::from_us(2_000), &[&first])?);
+    spin(bed, "beside", Nanos::from_us(1), &[&first])?.wait()?;
     let took = rig.driver().host().now().since(began);
     bed.tasks.wait()?;
     Ok(took)
@@ -119,6 +121,23 @@ pub fn a_late_join_has_points_marked_early() -> Outcome {
             ensure!(took < Nanos::from_us(500), "round {round} took {took}");
         }
         Ok(())
+    })
+}
+
+/// The point of a lane that is marked early is marked before the lane joins others: a lane that joins it does not wait
+/// for those.
+pub fn early_marks_come_before_joins() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        beside_a_long_one(rig, &bed)?;
+        let began = rig.driver().host().now();
+        let first = spin(&bed, "first", Nanos::from_us(50), &[])?;
+        let long = spin(&bed, "long", Nanos::from_us(2_000), &[])?;
+        drop(spin(&bed, "both", Nanos::from_us(1), &[&first, &long])?);
+        spin(&bed, "beside", Nanos::from_us(1), &[&first])?.wait()?;
+        let took = rig.driver().host().now().since(began);
+        ensure!(took < Nanos::from_us(500), "the lane waited for what another one joins: {took}");
+        Ok(bed.tasks.wait()?)
     })
 }
 

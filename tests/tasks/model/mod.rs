@@ -29,6 +29,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("loggers::may_submit", loggers::may_submit),
     ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
     ("marks::a_late_join_has_points_marked_early", marks::a_late_join_has_points_marked_early),
+    ("marks::early_marks_come_before_joins", marks::early_marks_come_before_joins),
     ("marks::early_marks_end", marks::early_marks_end),
     ("marks::few_at_the_end_of_a_template", marks::few_at_the_end_of_a_template),
     ("marks::none_in_a_stream", marks::none_in_a_stream),

@@ -184,8 +184,7 @@ impl Piece {
     pub fn submit_tasks(self: &Arc<Piece>, tasks: &Tasks, priority: Priority) -> Result<Handle> {
         let mut last: Option<Handle> = None;
         for part in PARTS {
-            let task = self.task(tasks, part).priority(priority);
-            let task = last.iter().fold(task, |task, before| task.after(before));
+            let task = self.task(tasks, part).priority(priority).after_all(&last);
             last = Some(task.submit().map_err(driver_error)?);
         }
         Ok(last.expect("a piece has parts"))

@@ -1,0 +1,133 @@
+//! Strands: which lane a new one is folded onto, and its end.
+
+use super::{LANES, Lanes, Strand};
+use crate::convoys::has_two;
+use crate::list::NONE;
+use crate::node::Slot;
+
+impl Lanes {
+    /// A strand for a node: a convoy, or a new one in the lane of its group that has the fewest.
+    #[inline(never)]
+    pub fn new_strand(&mut self, slot: &mut Slot) {
+        if slot.in_convoy {
+            return self.join_convoy(slot);
+        }
+        self.begin_strand(slot, false);
+        // Its points come behind those of others, which are marked first: nodes that join those do not wait for these.
+        slot.is_folded = slot.has_joins && self.is_shared(slot.lane);
+    }
+
+    /// The node goes in the convoy of its kind, which begins with it if there is none. One that has to wait for other
+    /// lanes would hold up those behind it, so it has a strand of its own while there is a lane for that.
+    #[inline(never)]
+    fn join_convoy(&mut self, slot: &mut Slot) {
+        let group = self.group_of(slot.device, slot.effective);
+        if slot.has_joins && has_two(self.empty, group * self.per_group, self.per_group) {
+            return self.begin_strand(slot, false);
+        }
+        slot.is_convoy = true;
+        let Some(strand) = self.convoys.find(slot) else {
+            self.begin_strand(slot, true);
+            return self.convoys.begin(slot);
+        };
+        self.hold(strand, 1);
+        (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
+    }
+
+    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
+        let group = self.group_of(slot.device, slot.effective);
+        let lane = self.least(group, is_convoy);
+        self.folded[usize::from(lane) % LANES] += 1;
+        self.empty &= !(1 << lane);
+        let strand = Strand { lane, is_convoy, holders: 1, next_free: NONE };
+        let index = match self.strands.get_mut(self.free as usize) {
+            Some(free) => {
+                let index = self.free;
+                self.free = free.next_free;
+                *free = strand;
+                index
+            }
+            None => {
+                self.strands.push(strand);
+                self.strands.len() as u32 - 1
+            }
+        };
+        (slot.strand, slot.lane, slot.group) = (index, lane, group);
+    }
+
+    /// The first lane of the group that has the fewest strands: one with room and without a convoy, if it can be. The
+    /// last lane without strands is a convoy's, where there are convoys.
+    fn least(&self, group: u8, is_convoy: bool) -> u8 {
+        let first = group * self.per_group;
+        let empty = (self.empty >> first).trailing_zeros() as u8;
+        if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
+            return first + empty;
+        }
+        if self.max == u64::MAX && self.convoys.is_empty() { self.fewest(first) } else { self.least_of_all(first) }
+    }
+
+    /// The same of lanes that have strands, no bound and no convoy.
+    #[inline]
+    fn fewest(&self, first: u8) -> u8 {
+        let (mut least, mut fewest) = (0, u32::MAX);
+        let of_group = self.folded.get(usize::from(first)..usize::from(first + self.per_group));
+        for (lane, count) in (0..).zip(of_group.unwrap_or_default()) {
+            if *count < fewest {
+                (least, fewest) = (lane, *count);
+            }
+        }
+        first + least
+    }
+
+    #[inline(never)]
+    fn least_of_all(&self, first: u8) -> u8 {
+        let order = |&lane: &u8| {
+            let is_full = self.max != u64::MAX && self.room(lane) == 0;
+            u64::from(is_full) << 34 | self.convoys.order(lane, self.folded[usize::from(lane) % LANES])
+        };
+        (first..first + self.per_group).min_by_key(order).unwrap_or(first)
+    }
+
+    /// The node goes to a strand of its priority's group, and has to join those before it.
+    pub fn change_strand(&mut self, slot: &mut Slot) {
+        if self.leave(slot.strand) {
+            self.free_strand(slot.strand, true);
+        }
+        self.new_strand(slot);
+        slot.has_joins = true;
+    }
+
+    /// One node less. Returns whether the strand has none.
+    #[inline]
+    pub fn leave(&mut self, strand: u32) -> bool {
+        let left = &mut self.strands[strand as usize];
+        left.holders -= 1;
+        left.holders == 0
+    }
+
+    /// A strand without nodes is free, so never before its last work is complete (T19).
+    #[inline(never)]
+    pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
+        let left = &mut self.strands[strand as usize];
+        let folded = &mut self.folded[usize::from(left.lane) % LANES];
+        *folded -= 1;
+        self.empty |= u64::from(*folded == 0) << left.lane;
+        if std::mem::take(&mut left.is_convoy) {
+            self.convoys.end(strand);
+        }
+        if may_be_freed {
+            left.next_free = self.free;
+            self.free = strand;
+        } else {
+            self.retired.push(strand);
+        }
+    }
+
+    /// No simulation runs any more.
+    pub fn free_retired(&mut self) {
+        while let Some(strand) = self.retired.pop() {
+            self.strands[strand as usize].next_free = self.free;
+            self.free = strand;
+        }
+    }
+}
