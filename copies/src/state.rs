@@ -94,7 +94,7 @@ impl StreamState {
     /// is under way.
     #[inline]
     pub(crate) fn is_in_lull(&self, direction: Direction, priority: Priority, company: Company) -> bool {
-        company.0 < priority && priority == company.1 && self.inner.records.lull.lets_pass(direction)
+        company.0 < priority && priority == company.1 && self.inner.records.lull.lets_pass(direction, self.stream)
     }
 
     /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine

@@ -1,7 +1,8 @@
 //! Whether any bulk is under way on each engine. While none is, an urgent copy has no copy to hold off.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use hal::Stream;
 use terms::Direction;
 
 /// Bulk is counted by its own callers, and the watcher sees it end. So an urgent copy in a lull reads two words, and
@@ -17,8 +18,34 @@ struct EngineLull {
     bulk: AtomicU64,
     /// That number when the lull began. Another number means that it is over.
     began_at: AtomicU64,
-    /// Whether an urgent copy has gone in the lull since the watcher's last look.
-    passed: AtomicBool,
+    /// The streams whose urgent copies have gone in the lull since the watcher's last look.
+    passed: AtomicU64,
+}
+
+/// The streams whose urgent copies have passed, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed(u64);
+
+impl Passed {
+    pub(crate) const NONE: Passed = Passed(0);
+    pub(crate) const SEVERAL: Passed = Passed(u64::MAX);
+
+    /// This stream alone. The default streams of several threads have one handle.
+    #[inline]
+    pub(crate) fn of(stream: Stream) -> Passed {
+        if stream.is_default() { Passed::SEVERAL } else { Passed(stream.0) }
+    }
+
+    /// Whether this stream is noted already. Never of the default stream, whose handle is 0, while none is.
+    #[inline]
+    fn has(self, stream: Stream) -> bool {
+        self == Passed::SEVERAL || (self.0 == stream.0 && self != Passed::NONE)
+    }
+
+    /// The stream, if it is one alone.
+    pub(crate) fn only(self) -> Option<Stream> {
+        (self != Passed::NONE && self != Passed::SEVERAL).then_some(Stream(self.0))
+    }
 }
 
 impl Lull {
@@ -28,7 +55,7 @@ impl Lull {
         let engine = |_| EngineLull {
             bulk: AtomicU64::new(0),
             began_at: AtomicU64::new(began_at),
-            passed: AtomicBool::new(false),
+            passed: AtomicU64::new(Passed::NONE.0),
         };
         Lull { is_wanted, engines: Direction::ALL.map(engine) }
     }
@@ -52,24 +79,36 @@ impl Lull {
         self.engines[engine].began_at.store(ends, Ordering::Relaxed);
     }
 
-    /// Whether an urgent copy may go in a lull of its engine. Notes that it does.
+    /// Whether an urgent copy of a stream may go in a lull of its engine. Notes that it does.
     #[inline]
-    pub(crate) fn lets_pass(&self, direction: Direction) -> bool {
+    pub(crate) fn lets_pass(&self, direction: Direction, stream: Stream) -> bool {
         let engine = &self.engines[direction.index()];
         let passes = engine.bulk.load(Ordering::Relaxed) == engine.began_at.load(Ordering::Relaxed);
-        if passes && !engine.passed.load(Ordering::Relaxed) {
-            engine.passed.store(true, Ordering::Relaxed);
+        if passes && !Passed(engine.passed.load(Ordering::Relaxed)).has(stream) {
+            engine.note_passed(Passed::of(stream));
         }
         passes
     }
 
-    /// Whether an urgent copy has gone in a lull since [`Lull::take_passed`].
-    pub(crate) fn has_passed(&self, engine: usize) -> bool {
-        self.engines[engine].passed.load(Ordering::Relaxed)
+    /// The streams whose urgent copies have gone in a lull since [`Lull::take_passed`].
+    pub(crate) fn passed(&self, engine: usize) -> Passed {
+        Passed(self.engines[engine].passed.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn take_passed(&self, engine: usize) -> bool {
-        self.has_passed(engine) && self.engines[engine].passed.swap(false, Ordering::Relaxed)
+    pub(crate) fn take_passed(&self, engine: usize) -> Passed {
+        match self.passed(engine) {
+            Passed::NONE => Passed::NONE,
+            _ => Passed(self.engines[engine].passed.swap(Passed::NONE.0, Ordering::Relaxed)),
+        }
+    }
+}
+
+impl EngineLull {
+    fn note_passed(&self, stream: Passed) {
+        let noted = self.passed.compare_exchange(Passed::NONE.0, stream.0, Ordering::Relaxed, Ordering::Relaxed);
+        if noted.is_err_and(|other| other != stream.0) {
+            self.passed.store(Passed::SEVERAL.0, Ordering::Relaxed);
+        }
     }
 }
 
@@ -78,33 +117,49 @@ mod tests {
     use super::*;
 
     const WAY: Direction = Direction::DeviceToHost;
+    const ONE: Stream = Stream(0x5500);
+    const OTHER: Stream = Stream(0x5540);
 
     #[test]
     fn a_lull_ends_with_bulk_of_its_engine_and_begins_when_all_of_it_has_ended() {
         let lull = Lull::new(true);
-        assert!(lull.lets_pass(WAY), "no bulk has come yet");
+        assert!(lull.lets_pass(WAY, ONE), "no bulk has come yet");
         lull.end(WAY);
-        assert!(!lull.lets_pass(WAY) && lull.lets_pass(Direction::HostToDevice));
+        assert!(!lull.lets_pass(WAY, ONE) && lull.lets_pass(Direction::HostToDevice, ONE));
         let seen = lull.ends(WAY.index());
         lull.end(WAY);
         lull.begin(WAY.index(), seen);
-        assert!(!lull.lets_pass(WAY), "more bulk has come meanwhile");
+        assert!(!lull.lets_pass(WAY, ONE), "more bulk has come meanwhile");
         lull.begin(WAY.index(), lull.ends(WAY.index()));
-        assert!(lull.lets_pass(WAY));
+        assert!(lull.lets_pass(WAY, ONE));
     }
 
     #[test]
-    fn copies_that_pass_are_told_once() {
+    fn the_streams_of_copies_that_pass_are_told_once() {
         let lull = Lull::new(true);
-        assert!(!lull.take_passed(WAY.index()));
-        assert!(lull.lets_pass(WAY) && lull.has_passed(WAY.index()));
-        assert!(lull.take_passed(WAY.index()) && !lull.take_passed(WAY.index()));
+        assert_eq!(lull.take_passed(WAY.index()), Passed::NONE);
+        for _ in 0..2 {
+            assert!(lull.lets_pass(WAY, ONE) && lull.passed(WAY.index()).only() == Some(ONE));
+        }
+        assert_eq!(lull.take_passed(WAY.index()).only(), Some(ONE));
+        assert_eq!(lull.take_passed(WAY.index()), Passed::NONE);
         lull.end(WAY);
-        assert!(!lull.lets_pass(WAY) && !lull.has_passed(WAY.index()), "it raised a word instead");
+        assert!(!lull.lets_pass(WAY, ONE), "it raises a word instead");
+        assert_eq!(lull.passed(WAY.index()), Passed::NONE);
+    }
+
+    #[test]
+    fn two_streams_are_several_and_so_are_the_default_streams() {
+        for streams in [&[ONE, OTHER, ONE][..], &[ONE, OTHER, OTHER], &[Stream::PER_THREAD], &[Stream::DEFAULT]] {
+            let lull = Lull::new(true);
+            assert!(streams.iter().all(|stream| lull.lets_pass(WAY, *stream)));
+            let passed = lull.take_passed(WAY.index());
+            assert_eq!((passed, passed.only()), (Passed::SEVERAL, None), "{streams:?}");
+        }
     }
 
     #[test]
     fn without_the_option_there_is_no_lull() {
-        assert!(!Lull::new(false).lets_pass(WAY));
+        assert!(!Lull::new(false).lets_pass(WAY, ONE));
     }
 }

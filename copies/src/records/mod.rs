@@ -38,7 +38,7 @@ pub(crate) use crowd::Crowd;
 pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
-pub(crate) use lull::Lull;
+pub(crate) use lull::{Lull, Passed};
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};

@@ -6,6 +6,7 @@ use terms::Direction;
 use crate::decide::{Company, Question};
 use crate::native::Native;
 use crate::placement::Placement;
+use crate::records::Passed;
 use crate::submit::asked::{Asked, Placed};
 use crate::submit::batch::combine;
 use crate::submit::place::{is_allocated, place};
@@ -120,15 +121,16 @@ impl Placed<'_> {
         self.known.is_captured = Some(is_captured);
     }
 
-    /// Whether no urgent copy has gone for a while on the copy's engine. For the legacy stream there is no calm: no
-    /// word gives others their turn behind its copies.
+    /// Whether no urgent copy of another stream has gone for a while on the copy's engine. For the legacy stream there
+    /// is no calm: no word gives others their turn behind its copies.
     fn is_calm(&self) -> bool {
         let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
         let Some(direction) = self.known_direction().filter(|_| !stream.is_legacy()) else { return false };
         let records = &inner.records;
-        let lasts = || records.calm.lasts(direction, inner.driver.host().now());
-        let is_urgent = inner.engine(direction).bank.is_raised() || records.lull.has_passed(direction.index());
-        !is_urgent && lasts() >= inner.options.calm.after
+        let lasts = || records.calm.lasts(direction, stream, inner.driver.host().now());
+        let passed = records.lull.passed(direction.index());
+        let is_own = passed == Passed::NONE || passed.only() == Some(stream);
+        is_own && !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
     }
 
     /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).

@@ -16,7 +16,7 @@ use channels::watchdog::Verdict;
 use hal::{Host, Nanos};
 use terms::Direction;
 
-use crate::records::{Burst, Flight, Hold, Records};
+use crate::records::{Burst, Flight, Hold, Passed, Records};
 use hal::locks::lock;
 use options::Options;
 
@@ -119,7 +119,7 @@ impl<'a> Watcher<'a> {
                 || self.flights().any(|flight| flight.has_news(tickets))
                 || self.holds.iter().flatten().any(|hold| hold.has_news(tickets))
                 || (!raised && self.is_raised())
-                || self.engines.iter().any(|engine| self.records.lull.has_passed(engine.index))
+                || self.engines.iter().any(|engine| self.records.lull.passed(engine.index) != Passed::NONE)
         };
         let is_watching = !self.bursts.is_empty() || self.flights().next().is_some();
         let nap = if is_watching { self.nap } else { sleep::NAP_IDLE };
@@ -138,8 +138,12 @@ impl<'a> Watcher<'a> {
             self.records.calm.end(engine.index, now);
             self.urgent_at = now;
         }
-        let passed = |engine: &&EngineWatch| self.records.lull.take_passed(engine.index);
-        self.engines.iter().filter(passed).for_each(|engine| self.records.calm.end(engine.index, now));
+        for engine in &self.engines {
+            match self.records.lull.take_passed(engine.index) {
+                Passed::NONE => {}
+                passed => self.records.calm.end_by(engine.index, passed, now),
+            }
+        }
         self.note_readiness(now);
         self.note_completions(now);
         let in_bursts = self.expected_in_bursts();

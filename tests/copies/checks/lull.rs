@@ -8,6 +8,7 @@ use overtake::options::CalmOptions;
 use crate::checks::guard;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
+use crate::place::Side;
 use crate::rig::Rig;
 use crate::streams::Streams;
 use crate::{bed, doors};
@@ -75,6 +76,28 @@ pub fn is_no_calm(rig: &Rig) -> Outcome {
     rig.driver().host().sleep(after);
     same("an urgent copy in the lull", &bed.urgent_plan()?, &ALONE)?;
     same("bulk after it", &bed.bulk_plan()?, &BY_KERNEL)?;
+    bed.rest()
+}
+
+/// The urgent copies of a stream do not end its own calm: its bulk goes behind them in any case.
+pub fn leaves_its_own_calm(rig: &Rig) -> Outcome {
+    let after = Nanos::from_ms(400);
+    let bed = streams(rig, |options| options.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
+    let mixed = bed.overtake.adopt_plain(rig.stream()?);
+    let plan = |bytes, of| -> Result<Plan, Failure> {
+        let (to, from) = ((Side::Device(bed.device), 0), (Side::Host(&bed.host), 0));
+        Ok(doors::linear(&mixed, to, from, bytes, Some(level(of)))?.plan())
+    };
+    rig.driver().host().sleep(after + LONG);
+    // Before the watcher has seen the urgent copy, and afterwards.
+    for seen_after in [Nanos::ZERO, LONG] {
+        same("an urgent copy", &plan(URGENT_BYTES, 3)?, &ALONE)?;
+        rig.driver().host().sleep(seen_after);
+        same("bulk of its stream", &plan(BULK_BYTES, 1)?, &Plan::Native(Reason::Calm))?;
+        mixed.synchronize()?;
+        bed.wait_for_lull()?;
+    }
+    same("bulk of another stream", &bed.bulk_plan()?, &BY_KERNEL)?;
     bed.rest()
 }
 

@@ -90,7 +90,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
         readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
     requests: tickets_serve_several;
     calm: is_a_short_wait;
-    lull: is_no_calm;
+    lull: is_no_calm leaves_its_own_calm;
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
     service: bulk_yields urgent_overtakes;
