@@ -72,7 +72,7 @@ WAYS = (("plain", Loading), ("pin_memory", Pinning), ("register", Registering), 
 
 def main():
     arguments = phased.parsed()
-    rows = [phased.case(name, Request(), way(), arguments) for name, way in WAYS]
+    rows = phased.cases([(name, Request(), way()) for name, way in WAYS], arguments)
     print(json.dumps({"script": "by_hand", "device": torch.cuda.get_device_name(), "torch": torch.__version__,
                       "rows": rows}), flush=True)
 

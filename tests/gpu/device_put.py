@@ -16,6 +16,8 @@ import time
 import jax
 import numpy
 
+import phased
+
 ARRAYS = 4
 SMALL_BYTES = 64 << 10
 SLOTS = 16
@@ -92,6 +94,8 @@ def main():
     loader, small = Loader(device, arguments.bulk_mib << 20), Small(device)
     idle, loaded, rates = [], [], []
     for turn in range(arguments.rounds + 1):
+        if turn == 1:
+            phased.await_turn()
         quiet = small.phase(arguments.seconds / 3)
         with loader:
             busy = small.phase(arguments.seconds)

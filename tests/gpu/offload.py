@@ -12,6 +12,7 @@ import json
 import random
 import time
 
+import phased
 from driver import Batch, Driver, check
 
 BLOCK_KIB = (64, 128, 256, 512, 1024, 2048)
@@ -141,6 +142,8 @@ def main():
     blocks, small = Blocks(driver, arguments.batches), Small(driver)
     offloader, idle, loud, rates, good = Offloader(driver, blocks), [], [], [], True
     for number in range(arguments.rounds + 1):
+        if number == 1:
+            phased.await_turn()
         quiet, _ = measured_round(driver, small, offloader, arguments.seconds / 3, False)
         good = small.arrived(len(quiet)) and good
         blocks.clear()

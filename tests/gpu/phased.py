@@ -4,7 +4,10 @@ Needs nothing but Python's own library.
 """
 
 import argparse
+import atexit
+import os
 import statistics
+import sys
 import threading
 import time
 
@@ -50,6 +53,15 @@ def phase(small, samples, seconds):
     return taken_us
 
 
+def await_turn():
+    """Under `turns.py`: the program is ready, and waits until the ones before it have measured. It goes on to exist
+    until all have, so that its end disturbs none of them."""
+    if "OVERTAKE_TURNS" in os.environ:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        atexit.register(sys.stdin.read)
+
+
 def parsed():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=2)
@@ -58,16 +70,28 @@ def parsed():
     return parser.parse_args()
 
 
-def case(name, small, bulk, arguments):
-    """Phases without and with bulk in turn, after one of each to warm up: one row of the output."""
+def turn(small, bulk, samples, seconds):
+    """A phase without bulk, and one with it."""
+    quiet = phase(small, samples, seconds)
+    with bulk:
+        return quiet, phase(small, samples, seconds)
+
+
+def cases(prepared, arguments):
+    """The rows of cases, each a name, the steps and the bulk: phases without and with bulk in turn, after one of each
+    to warm up."""
+    prepared = list(prepared)
+    for _, small, bulk in prepared:
+        turn(small, bulk, 20, arguments.seconds)
+    await_turn()
+    return [row(name, small, bulk, arguments) for name, small, bulk in prepared]
+
+
+def row(name, small, bulk, arguments):
     idle, loaded, rates = [], [], []
-    for turn in range(arguments.rounds + 1):
-        samples = arguments.samples // arguments.rounds if turn else 20
-        quiet = phase(small, samples, arguments.seconds)
-        with bulk:
-            busy = phase(small, samples, arguments.seconds)
-        if turn:
-            idle, loaded, rates = idle + quiet, loaded + busy, [*rates, bulk.rate]
+    for _ in range(arguments.rounds):
+        quiet, busy = turn(small, bulk, arguments.samples // arguments.rounds, arguments.seconds)
+        idle, loaded, rates = idle + quiet, loaded + busy, [*rates, bulk.rate]
     bulk.check()
     return {"case": name, "idle_us": idle, "loaded_us": loaded, "bulk_gbs": statistics.median(rates),
             "bytes_ok": small.good and bulk.good}

@@ -65,9 +65,8 @@ class Small:
 
 
 def main():
-    arguments, small, bulk = phased.parsed(), Small(), Bulk()
-    row = phased.case("round trip", small, bulk, arguments)
-    print(json.dumps({"script": "round_trip", "cupy": cupy.__version__, "rows": [row]}), flush=True)
+    rows = phased.cases([("round trip", Small(), Bulk())], phased.parsed())
+    print(json.dumps({"script": "round_trip", "cupy": cupy.__version__, "rows": rows}), flush=True)
 
 
 if __name__ == "__main__":

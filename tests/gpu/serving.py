@@ -13,6 +13,8 @@ import time
 
 import torch
 
+import phased
+
 LAYER_MIB = (16, 32, 48, 64)
 SMALL_BYTES = (64 << 10, 32 << 10, 8 << 10, 1 << 10)
 QUEUED_LAYERS = 32
@@ -105,7 +107,10 @@ def main():
     arguments = parser.parse_args()
     began, scheduler, loader = time.perf_counter(), Scheduler(), Loader()
     idle, loading, rates = [], [], []
-    for warm in (True, *[False] * arguments.segments):
+    for number in range(arguments.segments + 1):
+        if number == 1:
+            phased.await_turn()
+        warm = number == 0
         quiet, _ = segment(scheduler, None, arguments.seconds / (4 if warm else 2))
         loud, rate = segment(scheduler, loader, arguments.seconds / (4 if warm else 1))
         if not warm:

@@ -145,7 +145,7 @@ CASES = (("requests beside loading", Request, Loading), ("training beside a chec
 
 def main():
     arguments = phased.parsed()
-    rows = [phased.case(name, small(), bulk(), arguments) for name, small, bulk in CASES]
+    rows = phased.cases([(name, small(), bulk()) for name, small, bulk in CASES], arguments)
     print(json.dumps({"script": "shapes", "device": torch.cuda.get_device_name(), "torch": torch.__version__,
                       "rows": rows}), flush=True)
 
