@@ -240,6 +240,9 @@ pub struct Options {
     /// A module with at most this many kernels has all of them loaded when the program loads it, so that their first
     /// launches hold no copy up. For the drop-in.
     pub load_ahead_kernels_max: u32,
+    /// The same for a library that CUDA's runtime loads before the first launch of a program: no kernel can be waiting
+    /// for the program then.
+    pub load_first_kernels_max: u32,
     /// Whether large pageable copies go through pinned slots that several threads fill or empty. Off: the driver copies
     /// them with one thread.
     pub staging: bool,
@@ -338,6 +341,7 @@ impl Default for Options {
             calm: CalmOptions::default(),
             lull: false,
             load_ahead_kernels_max: 0,
+            load_first_kernels_max: 64,
             watchdog: true,
             in_stream_brackets: false,
             counters_from: 0,

@@ -293,6 +293,11 @@ pub const TUNABLES: &[Tunable] = &[
         "a module with at most this many kernels has them loaded when it arrives (drop-in)",
     ),
     option(
+        "load_first_kernels_max",
+        Kind::Number(|o| &mut o.load_first_kernels_max, 0, 65_536),
+        "the same for a library that arrives before the program's first launch (drop-in)",
+    ),
+    option(
         "bulk_share",
         Kind::Fraction(|o| &mut o.share.share),
         "the share of time that bulk gets under endless urgent copies",

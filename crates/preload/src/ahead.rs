@@ -3,6 +3,10 @@
 //! all its kernels loaded at once, if they are few: the program then meets one barrier where it would meet one for each
 //! kernel. Modules with more kernels stay lazy, because a program may use only some of those, and loaded kernels take
 //! time and device memory.
+//!
+//! By default only a library that comes before the program's first launch is loaded so. CUDA's runtime loads it in that
+//! very launch, so the program meets the barrier there in any case, and no kernel of it can wait for a later step of
+//! the thread that loads.
 #![allow(unsafe_code)] // calls of the driver by address
 
 use std::ffi::{CStr, c_void};
@@ -100,12 +104,12 @@ fn named(name: &CStr) -> *const c_void {
 
 /// The program has loaded a library.
 pub fn library(library: *mut c_void) {
-    let _ = load_all(&Library(library), shim::load_ahead_kernels_max(), launch::know);
+    let _ = load_all(&Library(library), shim::load_ahead_kernels_max(launch::none_yet()), launch::know);
 }
 
 /// The program has loaded a module.
 pub fn module(module: CUmodule) {
-    let _ = load_all(&Module(module), shim::load_ahead_kernels_max(), launch::know);
+    let _ = load_all(&Module(module), shim::load_ahead_kernels_max(false), launch::know);
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use abi::types::*;
 
@@ -67,13 +67,33 @@ impl Known {
     }
 }
 
+/// Whether the program may have launched anything.
+struct Begun(AtomicBool);
+
+static BEGUN: Begun = Begun(AtomicBool::new(false));
+
+impl Begun {
+    /// A handle is about to be used for the first time.
+    fn coming(&self, handle: usize) {
+        if handle & ASKED == 0 {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// No kernel and no graph has been launched in this process.
+pub fn none_yet() -> bool {
+    !BEGUN.0.load(Ordering::Relaxed)
+}
+
 /// Forgets all handles: kernels were unloaded, and their handles may come to mean other kernels.
 pub fn forget() {
     KNOWN.clear();
 }
 
-/// A kernel is loaded already, so its first launch is as any other.
+/// A kernel is loaded already, so its first launch is as any other, and is not heard of.
 pub fn know(handle: usize) {
+    BEGUN.coming(handle);
     KNOWN.add(handle);
 }
 
@@ -84,6 +104,7 @@ fn first(hook: Hook, native: impl Fn() -> CUresult, handle: usize) -> CUresult {
         hook.passed_on();
         return native();
     }
+    BEGUN.coming(handle);
     let result = loads(hook, native);
     if result == CUresult::CUDA_SUCCESS {
         KNOWN.add(handle);
@@ -138,6 +159,16 @@ mod tests {
         known.add(handles[0]);
         known.clear();
         assert!(handles.iter().all(|handle| !known.has(*handle)));
+    }
+
+    #[test]
+    fn a_launch_is_remembered_and_a_question_is_none() {
+        let begun = Begun(AtomicBool::new(false));
+        begun.coming(0x5500_0000 | ASKED);
+        assert!(!begun.0.load(Ordering::Relaxed));
+        begun.coming(0x5500_0000);
+        begun.coming(0x5500_0000 | ASKED);
+        assert!(begun.0.load(Ordering::Relaxed));
     }
 
     #[test]

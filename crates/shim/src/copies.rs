@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use copies::copy::{Reason, Request};
-use copies::{Overtake, Priority};
+use copies::{Options, Overtake, Priority};
 use hal::{DevicePtr, Stream};
 
 use crate::call::Call;
@@ -132,12 +132,18 @@ pub fn about_to_load() -> Blocked {
     announce(Overtake::loading)
 }
 
-/// A module with at most this many kernels has them loaded when it arrives. 0 before the layer has opened, and while a
-/// stream may be captured, because a load may spoil the capture.
+/// A module with at most this many kernels has them loaded when it arrives; more of them if it `comes_first`: it is a
+/// library, and the program has launched nothing. 0 before the layer has opened, and while a stream may be captured,
+/// because a load may spoil the capture.
 #[must_use]
-pub fn load_ahead_kernels_max() -> u32 {
+pub fn load_ahead_kernels_max(comes_first: bool) -> u32 {
     let process = process().filter(|process| is_open() && !process.captures.is_any());
-    process.map_or(0, |process| process.settings.options.load_ahead_kernels_max)
+    process.map_or(0, |process| ahead_max(&process.settings.options, comes_first))
+}
+
+fn ahead_max(options: &Options, comes_first: bool) -> u32 {
+    let first = if comes_first { options.load_first_kernels_max } else { 0 };
+    first.max(options.load_ahead_kernels_max)
 }
 
 fn announce(call: impl Fn(&Overtake) -> copies::Blocking) -> Blocked {
@@ -170,5 +176,21 @@ pub fn stream_going(stream: Stream) {
     process.captures.forget(stream);
     if is_open() {
         process.forget(stream);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_of_the_first_launch_has_a_limit_of_its_own() {
+        let ahead = |all, first| {
+            let options = Options { load_ahead_kernels_max: all, load_first_kernels_max: first, ..Options::default() };
+            [true, false].map(|comes_first| ahead_max(&options, comes_first))
+        };
+        assert_eq!(ahead(0, 64), [64, 0], "other modules stay lazy");
+        assert_eq!(ahead(512, 64), [512, 512]);
+        assert_eq!(ahead(0, 0), [0, 0]);
     }
 }
