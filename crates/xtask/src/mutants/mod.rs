@@ -43,6 +43,8 @@ const PARTS: [Part; 9] = [
             "graph/src/held_back.rs",
             "graph/src/inherit.rs",
             "graph/src/lanes.rs",
+            "graph/src/lanes/joins.rs",
+            "graph/src/lanes/strands.rs",
             "graph/src/node.rs",
             "graph/src/nodes.rs",
             "graph/src/options.rs",
