@@ -90,6 +90,23 @@ pub(crate) struct Beside {
     pub is_synced: Cell<bool>,
 }
 
+/// The lanes of a group, from that of a task on.
+#[derive(Clone, Copy)]
+pub(crate) struct Group {
+    own: u8,
+    count: u8,
+    /// Those before the first of the group comes again: found once, by a division.
+    left: u8,
+}
+
+impl Group {
+    /// The number of the lane that is so many behind that of the task. There are more of them than that.
+    #[inline]
+    pub fn number(self, by: u8) -> u8 {
+        if by < self.left { self.own + by } else { self.own + by - self.count }
+    }
+}
+
 /// The lane of a task that is being launched. The context of the device is current.
 pub struct Lane<'l> {
     pub(crate) site: &'l Site<'l>,
@@ -144,13 +161,10 @@ impl Lane<'_> {
         }
     }
 
-    /// The number of a lane of the same group, so many behind this one.
-    #[inline]
-    pub(crate) fn number_beside(&self, by: u8) -> u8 {
+    /// The lanes of the same group.
+    pub(crate) fn group(&self) -> Group {
         let (own, count) = (self.call.lane, self.site.of_a_group);
-        let left = count - own % count;
-        // There are no more of them than that: `by` is less than `count`.
-        if by < left { own + by } else { own + by - count }
+        Group { own, count, left: count - own % count }
     }
 
     /// The driver.

@@ -8,12 +8,13 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
+use copies::PriorityStream;
 use graph::Template;
 use hal::Event;
 
 use crate::work::caught::caught;
 use crate::work::function::{Launches, More, Steps, WorkResult};
-use crate::work::lane::{Beside, Call, Calls, Lane};
+use crate::work::lane::{Beside, Call, Calls, Group, Lane};
 use crate::work::span::plan::{FORK, NONE, Plan};
 
 /// One replay of a span.
@@ -67,6 +68,7 @@ impl std::error::Error for StepFailed {}
 /// A pass over the steps: one call of the task's function.
 struct Pass<'p, 'l> {
     lane: &'p mut Lane<'l>,
+    group: Group,
     events: &'p [Event],
     /// All that the task comes after is in its own lane: others wait for that first.
     forks: bool,
@@ -91,7 +93,8 @@ impl Course {
         };
         let (comes_after, visits) = site.inside.begin_span(node);
         let forks = (comes_after || self.is_resumed) && self.plan.has_others();
-        let mut pass = Pass { lane, events: &events, forks, begun: 1, visits, calls: Calls::default() };
+        let (group, calls) = (lane.group(), Calls::default());
+        let mut pass = Pass { lane, group, events: &events, forks, begun: 1, visits, calls };
         let ended = self.pass(&mut pass, steps);
         if let Err(error) = &ended {
             // Nothing orders the rest any more. The nodes end when all lanes are at rest.
@@ -114,27 +117,26 @@ impl Course {
     fn pass(&mut self, pass: &mut Pass<'_, '_>, steps: &dyn Steps) -> hal::Result<More> {
         let plan = Arc::clone(&self.plan);
         if pass.forks {
-            pass.record(0, FORK)?;
+            pass.record(pass.stream(0), FORK)?;
         }
         while let Some((placed, waits)) = plan.step(self.next) {
-            let bit = 1 << placed.lane;
+            let (number, stream, bit) = (pass.group.number(placed.lane), pass.stream(placed.lane), 1 << placed.lane);
             if pass.begun & bit == 0 {
                 pass.begun |= bit;
                 // A lane that waits for a step waits for all that this has waited for.
                 if pass.forks && (self.is_resumed || waits.is_empty()) {
-                    pass.wait(placed.lane, FORK)?;
+                    pass.wait(stream, FORK)?;
                 }
             }
-            waits.iter().try_for_each(|event| pass.wait(placed.lane, *event))?;
-            let number = pass.lane.number_beside(placed.lane);
+            waits.iter().try_for_each(|event| pass.wait(stream, *event))?;
             if placed.lane != 0 {
                 self.lanes.used.set(self.lanes.used.get() | 1 << number);
             }
-            if self.step(pass, number, steps) == More::Again {
+            if self.step(pass, (number, stream), steps) == More::Again {
                 return Ok(More::Again);
             }
             if placed.event != NONE {
-                pass.record(placed.lane, placed.event)?;
+                pass.record(stream, placed.event)?;
             }
             self.next += 1;
             if self.lanes.is_synced.replace(false) || !pass.goes_on() {
@@ -143,22 +145,27 @@ impl Course {
         }
         for end in plan.ends() {
             if end.is_recorded_last {
-                pass.record(end.lane, end.event)?;
+                pass.record(pass.stream(end.lane), end.event)?;
             }
-            pass.wait(0, end.event)?;
+            pass.wait(pass.stream(0), end.event)?;
         }
         Ok(More::Done)
     }
 
-    /// Calls the function of the next step, unless one before it has failed.
-    fn step(&mut self, pass: &mut Pass<'_, '_>, number: u8, steps: &dyn Steps) -> More {
+    /// Calls the function of the next step, in the lane of this number, unless one before it has failed.
+    #[inline]
+    fn step<'l>(
+        &mut self,
+        pass: &mut Pass<'_, 'l>,
+        (number, stream): (u8, &'l PriorityStream),
+        steps: &dyn Steps,
+    ) -> More {
         if self.failures.is_some() && self.comes_after_failure() {
             return More::Done;
         }
         let Lane { site, call: own, copies, .. } = &mut *pass.lane;
         let (turn, can_begin) = (Cell::new(self.turn), Cell::new(None));
         let call = Call { node: own.node, turn, lane: number, priority: own.priority, can_begin };
-        let stream = site.inside.stream(number);
         let mut entered = Lane { site, stream, call: &call, copies, beside: Some(&self.lanes) };
         pass.calls.launches += 1;
         let outcome = caught(|| steps.launch(self.next as u32, &mut entered));
@@ -203,17 +210,23 @@ impl Course {
     }
 }
 
-impl Pass<'_, '_> {
-    fn wait(&mut self, lane: u8, event: u32) -> hal::Result<()> {
-        self.calls.waits += 1;
-        let stream = self.lane.site.inside.stream(self.lane.number_beside(lane)).raw();
-        self.lane.site.driver.stream_wait_event(stream, self.events[event as usize])
+impl<'l> Pass<'_, 'l> {
+    /// The stream of the lane that is so many behind that of the task.
+    #[inline]
+    fn stream(&self, by: u8) -> &'l PriorityStream {
+        self.lane.site.inside.stream(self.group.number(by))
     }
 
-    fn record(&mut self, lane: u8, event: u32) -> hal::Result<()> {
+    #[inline]
+    fn wait(&mut self, stream: &PriorityStream, event: u32) -> hal::Result<()> {
+        self.calls.waits += 1;
+        self.lane.site.driver.stream_wait_event(stream.raw(), self.events[event as usize])
+    }
+
+    #[inline]
+    fn record(&mut self, stream: &PriorityStream, event: u32) -> hal::Result<()> {
         self.calls.records += 1;
-        let stream = self.lane.site.inside.stream(self.lane.number_beside(lane)).raw();
-        self.lane.site.driver.event_record(self.events[event as usize], stream)
+        self.lane.site.driver.event_record(self.events[event as usize], stream.raw())
     }
 
     /// Whether nothing has come that goes before the rest.
