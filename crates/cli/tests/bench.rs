@@ -169,7 +169,11 @@ fn pairs_are_measured_and_written_as_a_matrix() {
     assert!((53.0..56.0).contains(&gbps(-1, 1)) && (53.0..56.0).contains(&gbps(0, -1)), "{run}");
     assert!((360.0..376.0).contains(&gbps(0, 1)) && gbps(1, 1) > 1_000.0, "{run}");
     let written = std::fs::read_to_string(csv).unwrap();
-    assert!(written.starts_with("From,To,Bandwidth\n-1,0,5") && written.lines().count() == 9, "{written}");
+    let is_whole = written.starts_with("From,To,Bandwidth,Latency\n-1,0,5") && written.lines().count() == 9;
+    assert!(is_whole && written.lines().all(|line| line.split(',').count() == 4), "{written}");
+    let latency_us =
+        number(&pairs.iter().find(|pair| pair["to"] == 1 && pair["from"] == 0).unwrap()["latency_us"], "median");
+    assert!((4.0..20.0).contains(&latency_us), "{run}");
 }
 
 #[test]
@@ -389,12 +393,14 @@ fn graphs_make_the_right_bytes() {
 
 #[test]
 fn programs_in_parts_are_faster_on_several_devices_than_on_one() {
-    for (devices, least_gain) in [("2", 1.5), ("4", 2.0), ("8", 2.4)] {
+    for (devices, bytes, least_gain) in [("2", "4M", 1.5), ("4", "4M", 2.0), ("8", "16M", 4.5)] {
         let folder = Folder::new(&format!("graph-devices-{devices}"));
-        let part = ["bench", "graph", "--parts", "devices", "--bytes", "4M", "--seconds", "0.1", "--rounds", "1"];
-        let arguments = [&["--backend", "soft", "--quiet"], &part[..], &["--devices", devices, "--json", "-"]].concat();
+        let part = ["bench", "graph", "--parts", "devices", "--bytes", bytes, "--seconds", "0.1", "--rounds", "1"];
+        let among = ["--devices", devices, "--selections", "round-robin,min-transfer-size", "--json", "-"];
+        let arguments = [&["--backend", "soft", "--quiet"], &part[..], &among].concat();
         let (out, _) = succeed(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", devices)]);
         let run: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(rows(&run).len(), 5 * 4, "one device twice, and the two selections: {run}");
         let row = |method: &str, program: &str| {
             let is_it = |row: &&Value| row["method"] == method && row["setting"].as_str().unwrap().starts_with(program);
             rows(&run).iter().find(is_it).unwrap().clone()

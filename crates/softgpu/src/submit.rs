@@ -1,6 +1,6 @@
 //! The mechanics of calls: their cost, the waits in them, and the operations that they put into streams.
 
-use hal::{Code, MemOp, Result, Stream};
+use hal::{Code, Event, MemOp, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::{Await, Turn};
@@ -21,7 +21,6 @@ pub(crate) const LAUNCH: Cost = |host| host.launch_ns;
 pub(crate) const MEMOP: Cost = |host| host.memop_ns;
 pub(crate) const POINTER: Cost = |host| host.pointer_ns;
 pub(crate) const QUERY: Cost = |host| host.query_ns;
-pub(crate) const STREAM_WAIT_EVENT: Cost = |host| host.stream_wait_event_ns;
 pub(crate) const SYNCHRONIZE: Cost = |host| host.synchronize_ns;
 
 impl SoftGpu {
@@ -91,6 +90,22 @@ impl SoftGpu {
         let cost = cost(&turn.model().parameters.host);
         turn.spend_locked(self.process, cost);
         Ok((turn.caller(self.process), key))
+    }
+
+    /// A stream waits for an event.
+    pub(crate) fn wait_for_event(&self, stream: Stream, event: Event) -> Result<()> {
+        self.call("cuStreamWaitEvent", |turn| {
+            self.come_in(turn)?;
+            let (caller, key) = self.room_in_stream(turn, stream)?;
+            let model = turn.model();
+            let is_across = model.event(caller, event).is_ok_and(|event| model.is_across(event, key));
+            let host = &model.parameters.host;
+            let cost_ns = if is_across { host.stream_wait_across_ns } else { host.stream_wait_event_ns };
+            turn.spend_locked(self.process, cost_ns);
+            let caller = turn.caller(self.process);
+            let event = turn.model().event(caller, event)?;
+            turn.model().event_wait(caller, event, key)
+        })
     }
 
     /// Finds a stream, and blocks while it is full.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use hal::{Code, Context, Device, DevicePtr, Driver, Stream};
+use hal::{Code, Context, Device, DevicePtr, Driver, EventFlags, Stream};
 use softgpu::{Parameters, Payload, SoftGpu};
 use support::{MIB, Pinned, kernel, launch, stream, upload};
 
@@ -78,6 +78,29 @@ fn pairs_and_hosts_do_not_wait_for_each_other_and_copies_of_a_pair_do() {
     trio.copy(0, 1, 4096, other);
     let urgent_us = trio.time_us(|| (), &[other]) / alone_us;
     assert!((0.9..1.1).contains(&urgent_us), "a small copy waits for the bulk copy before it: {urgent_us}");
+}
+
+/// A call for another device takes the host longer: a copy from there more than one to there, and a wait for its event.
+#[test]
+fn calls_for_another_device_take_the_host_longer() {
+    let costs = "push_ns = 3000\npull_ns = 6000\nstream_wait_event_ns = 200\nstream_wait_across_ns = 1800\n";
+    let trio = Trio::new(&format!("[host]\n{costs}"));
+    let (gpu, own) = (&trio.gpu, stream(&trio.gpu));
+    let took_ns = |call: &dyn Fn()| {
+        let begin = gpu.host().now();
+        call();
+        gpu.host().now().since(begin).0 / 100 * 100
+    };
+    let times = [(0, 1), (1, 0), (1, 2)].map(|(from, to)| took_ns(&|| trio.copy(from, to, 4096, own)));
+    assert_eq!(times, [3000, 6000, 3000], "to another, from another, between two others");
+    let waits = [0, 1].map(|device| {
+        gpu.context_set_current(Some(trio.contexts[device])).unwrap();
+        let (event, there) = (gpu.event_create(EventFlags::DISABLE_TIMING).unwrap(), stream(gpu));
+        gpu.event_record(event, there).unwrap();
+        gpu.context_set_current(Some(trio.contexts[0])).unwrap();
+        took_ns(&|| gpu.stream_wait_event(own, event).unwrap())
+    });
+    assert_eq!(waits, [200, 1800], "for an event of its own device, and of another");
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::attribute;
 use crate::gpu::SoftGpu;
 use crate::model::{Declared, FillJob, FillValue, handles};
 use crate::shape::{flat, shaped};
-use crate::submit::{EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY, STREAM_WAIT_EVENT};
+use crate::submit::{EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY};
 
 impl hal::Driver for SoftGpu {
     // --- the driver itself ---
@@ -166,10 +166,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
-        self.submit("cuStreamWaitEvent", stream, STREAM_WAIT_EVENT, |model, caller, key| {
-            let event = model.event(caller, event)?;
-            model.event_wait(caller, event, key)
-        })
+        self.wait_for_event(stream, event)
     }
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {

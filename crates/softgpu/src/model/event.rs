@@ -42,6 +42,12 @@ impl Model {
         Ok(key)
     }
 
+    /// Whether the event is of another device than the stream.
+    pub(crate) fn is_across(&self, event: EventKey, stream: StreamKey) -> bool {
+        let device = |context: ContextKey| self.contexts[context].device;
+        device(self.events[event].context) != device(self.streams[stream].context)
+    }
+
     pub(crate) fn event_destroy(&mut self, caller: Caller, handle: hal::Event) -> Outcome<()> {
         let key = self.event(caller, handle)?;
         self.events.remove(key);

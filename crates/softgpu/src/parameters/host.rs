@@ -17,10 +17,18 @@ pub struct HostParameters {
     /// The same for a copy to the host. It fits the measured queue map: sixteen of them, submitted back to back,
     /// drain as fast as they come. In a burst, one was measured to cost 2.2 to 2.5 us.
     pub copy_d2h_ns: u64,
+    /// A copy to another device (measured beside the next one, in bursts of 1 to 64: 2.7 to 3.4 us, whatever its size;
+    /// `reports/peers`).
+    pub push_ns: u64,
+    /// A copy from another device: by a stream of the one that it goes to (measured: 5.6 to 6.6 us).
+    pub pull_ns: u64,
     /// An event record (facts 5: 0.24 us).
     pub event_record_ns: u64,
     /// A stream wait event (facts 5: 0.20 us).
     pub stream_wait_event_ns: u64,
+    /// The same for an event of another device (measured: a record and this take 2.2 to 2.3 us, 0.6 to 0.8 on one
+    /// device).
+    pub stream_wait_across_ns: u64,
     /// A stream or event query (facts 5: 1.7 us).
     pub query_ns: u64,
     /// A kernel launch (facts 5: 4.7 us; on later hosts a request by kernel, with its write and the queries before
@@ -98,8 +106,11 @@ impl Default for HostParameters {
             batch_each_ns: 140,
             copy_ns: 2_300,
             copy_d2h_ns: 2_950,
+            push_ns: 3_000,
+            pull_ns: 6_000,
             event_record_ns: 240,
             stream_wait_event_ns: 200,
+            stream_wait_across_ns: 1_800,
             query_ns: 1_700,
             launch_ns: 3_900,
             capture_status_ns: 30,
