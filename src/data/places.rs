@@ -73,7 +73,10 @@ impl Places {
 
     /// How near a memory is to another one, and 0 if no copy goes that way.
     pub fn nearness(&self, from: Location, to: Location) -> f64 {
-        let is_far = matches!((from, to), (Location::Device(_), Location::Device(to)) if !self.reaches(to, from));
+        let is_far = match (from, to) {
+            (Location::Device(one), Location::Device(other)) => !(self.reaches(one, to) && self.reaches(other, from)),
+            _ => false,
+        };
         let nearness = match (&self.bandwidth, from) {
             _ if is_far => return 0.0,
             (Some(bandwidth), _) => bandwidth.between(from, to).unwrap_or(0.0),

@@ -53,8 +53,9 @@ impl Transfer<'_> {
             (Location::Host, Location::Device(device)) => {
                 (tasks.upload(&name, launch).on(device), &counts.uploads, &counts.upload_bytes)
             }
-            // By the device that needs them, so that its own order is the only one at the end.
-            (_, Location::Device(device)) => {
+            // By the device that has them. The call takes half as long there as on the other one, a copy behind the
+            // work that has made the bytes waits for no other device, and several copies are joined at once.
+            (Location::Device(device), Location::Device(_)) => {
                 let task = tasks.between_devices(&name, launch).on(device);
                 (task, &counts.between_devices, &counts.between_device_bytes)
             }
@@ -86,5 +87,50 @@ impl Transfer<'_> {
             }
         };
         self.parts.iter().map(request).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use contexts::CudaContext;
+    use hal::Device;
+    use softgpu::SoftGpu;
+
+    use super::*;
+    use crate::data::{ArrayOptions, Arrays, discard, read};
+    use crate::dispatch::{DispatchOptions, Dispatcher};
+    use crate::{Options, Overtake};
+
+    /// Bytes go to another device in the stream of the kernel that has written them, with one lane on each device.
+    #[test]
+    fn bytes_leave_a_device_in_its_own_stream() {
+        let gpu = Arc::new(SoftGpu::builder().devices(2).trace(true).build());
+        let driver: Arc<dyn hal::Driver> = Arc::<SoftGpu>::clone(&gpu);
+        let layer = |device: i32| {
+            let context = CudaContext::primary(&driver, Device(device)).unwrap();
+            Arc::new(Overtake::open_in(&context, Options::default()).unwrap())
+        };
+        let options = DispatchOptions { lanes: 1, ..DispatchOptions::default() };
+        let dispatcher = Dispatcher::open_on(&[layer(0), layer(1)], options).unwrap();
+        let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
+        let array = arrays.array::<u32>(&[1 << 10]).unwrap();
+        // Without the copies by which the layers have looked at their devices.
+        gpu.take_trace();
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let notes = || {
+            let streams = Arc::clone(&streams);
+            move |lane: &mut Lane<'_>, _: &[DevicePtr]| {
+                hal::locks::lock(&streams).push(lane.stream());
+                Ok(More::Done)
+            }
+        };
+        arrays.launch("writes", (discard(&array),), notes()).on(0).submit().unwrap();
+        arrays.launch("reads", (read(&array),), notes()).on(1).submit().unwrap();
+        arrays.wait().unwrap();
+        let copies: Vec<_> = gpu.take_trace().into_iter().filter(|entry| entry.what.starts_with("copy of")).collect();
+        let of_copies: Vec<_> = copies.iter().map(|copy| copy.stream).collect();
+        assert_eq!(of_copies, [hal::locks::lock(&streams)[0]], "{copies:?}");
     }
 }
