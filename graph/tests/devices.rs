@@ -41,6 +41,30 @@ fn bytes_come_from_the_nearest_or_the_farthest_memory() {
     assert_eq!(equal.best(on(0), others), Some((10.0, HOST)), "of equal ones from the first");
 }
 
+/// Two small copies take longer than one that is larger, as far as latencies are known. GrCUDA has none.
+#[test]
+fn each_copy_has_its_latency() {
+    let text = "From,To,Bandwidth,Latency\n-1,0,50,8\n0,-1,50,10\n-1,1,50,8\n0,1,400,12\n";
+    let known = Bandwidth::read(text, 2).unwrap();
+    let of = |to, at| known.latency_us(to, at);
+    assert_eq!(of(on(0), Locations::only(HOST)), 9.0, "that of both directions");
+    assert_eq!(of(on(0), Locations::only(on(1)).and(HOST)), 9.0, "the shortest");
+    assert_eq!((of(on(0), Locations::only(on(1))), of(on(0), Locations::only(on(0)).and(HOST))), (12.0, 0.0));
+    assert_eq!(small().latency_us(on(0), Locations::only(HOST)), 0.0, "it is not known");
+    let uses = [bytes_on(400_000, 0), bytes_on(400_000, 0), bytes_on(1_200_000, 1)];
+    for selection in [Selection::MinMinTransferTime, Selection::MinMaxTransferTime, Selection::MinEndTime] {
+        let mut least = Selector::new(selection, 2);
+        least.bandwidth = Some(known.clone());
+        assert_eq!(least.select(&uses, &[0, 1], &[0; 2]), Ok(0), "{selection:?}: 15 us, and 26");
+        least.is_grcuda = true;
+        assert_eq!(least.select(&uses, &[0, 1], &[0; 2]), Ok(1), "{selection:?}: 3 us, and 2");
+    }
+}
+
+fn bytes_on(bytes: u64, device: u8) -> Use {
+    Mode::Read.on(bytes, Locations::only(on(device)))
+}
+
 #[test]
 fn memories_come_and_go_one_by_one() {
     let both = Locations::only(HOST).and(on(1));
@@ -55,7 +79,7 @@ fn memories_come_and_go_one_by_one() {
 #[test]
 fn a_file_that_makes_no_sense_is_told_with_line_and_cure() {
     let fault = |text: &str, devices| Bandwidth::read(text, devices).unwrap_err();
-    for line in ["0,1", "0,1,x", "0,x,1", "-2,0,1", "0,1,-1", "0,1,inf", "0,1,2,3"] {
+    for line in ["0,1", "0,1,x", "0,x,1", "-2,0,1", "0,1,-1", "0,1,inf", "0,1,2,x", "0,1,2,-3", "0,1,2,3,4"] {
         let (number, message) = fault(&format!("{SMALL}{line}\n"), 2);
         assert!(number == 8 && message.contains("write From,To,Bandwidth"), "{line}: {number}: {message}");
     }

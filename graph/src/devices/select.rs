@@ -100,9 +100,10 @@ pub struct Selector {
     /// GrCUDA's choices without our corrections. It counts all bytes of a computation, and takes the first of devices
     /// that are equally good.
     ///
-    /// Else bytes that need not come count for nothing, and of devices that are equally good the one is taken that has
-    /// most of the bytes that the computation changes, and of those the least loaded. Bytes that are read stay up to
-    /// date where they come from, and move once; those that are changed move each time the device changes.
+    /// Else bytes that need not come count for nothing, each transfer has its latency, and of devices that are equally
+    /// good the one is taken that has most of the bytes that the computation changes, and of those the least loaded.
+    /// Bytes that are read stay up to date where they come from, and move once; those that are changed move each time
+    /// the device changes.
     pub is_grcuda: bool,
     /// For each device the time until it has done the work that it has, and that of the computation at hand, in ns.
     /// Devices without one have none to do.
@@ -141,7 +142,7 @@ impl Selector {
         among.iter().copied().min_by(order)
     }
 
-    /// The time in which a device gets the bytes that it has not, in ns.
+    /// The time in which a device gets the bytes that it has not, in ns. With our corrections each copy has its latency.
     fn time_ns(&self, device: u8, uses: &[Use]) -> Result<f64, Unplaced> {
         let Some(bandwidth) = &self.bandwidth else { return Ok(0.0) };
         let to = Location::Device(device);
@@ -149,7 +150,9 @@ impl Selector {
             Selection::MinMaxTransferTime => bandwidth.worst(to, at),
             _ => bandwidth.best(to, at).map(|best| best.0),
         };
-        uses.iter().map(|one| figure(one.at).map(|figure| one.bytes as f64 / figure).ok_or(Unplaced::Nowhere)).sum()
+        let latency_ns = |at| if self.is_grcuda { 0.0 } else { bandwidth.latency_us(to, at) * 1e3 };
+        let time_ns = |one: &Use| Some(one.bytes as f64 / figure(one.at)? + latency_ns(one.at));
+        uses.iter().map(|one| time_ns(one).ok_or(Unplaced::Nowhere)).sum()
     }
 }
 
