@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use overtake::data::Selection;
 use softgpu::Planted;
 use terms::Direction;
 
@@ -173,7 +174,7 @@ pub struct BandwidthArguments {
     /// last of the sizes.
     #[arg(long)]
     pub pairs: bool,
-    /// Write the matrix of the pairs to this file, as lines of From,To,Bandwidth in GB/s; -1 is the host.
+    /// Write the matrix of the pairs to this file, as lines of From,To,Bandwidth,Latency in GB/s and us; -1 is the host.
     #[arg(long, value_name = "FILE", requires = "pairs")]
     pub csv: Option<PathBuf>,
     /// Rounds of the pairs; each has a turn in each.
@@ -280,6 +281,9 @@ pub struct GraphArguments {
     /// The devices of the part `devices`, the first ones.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8), value_name = "COUNT")]
     pub devices: u8,
+    /// The selections of the part `devices`; all if none is given.
+    #[arg(long, value_parser = selection, value_delimiter = ',', value_name = "A,B")]
+    pub selections: Vec<(&'static str, Selection)>,
     /// Size of the vectors and pictures of the programs.
     #[arg(long, value_parser = size, default_value = "16M", value_name = "SIZE")]
     pub bytes: u64,
@@ -350,6 +354,13 @@ impl BugName {
 }
 
 /// Bytes with an optional K, M or G, powers of 1024.
+/// A selection of devices by its name.
+fn selection(text: &str) -> Result<(&'static str, Selection), String> {
+    let names = || Selection::ALL.map(|(name, _)| name).join(", ");
+    let known = Selection::ALL.into_iter().find(|(name, _)| *name == text);
+    known.ok_or_else(|| format!("there is no such selection: name some of {}", names()))
+}
+
 fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K' | b'k') => (&text[..text.len() - 1], 10),

@@ -23,6 +23,8 @@ use crate::{header, open, output};
 const HOST: i32 = -1;
 /// Requests in a measurement.
 const REQUESTS: u32 = 8;
+/// Bytes of a copy that shows the latency: more go to the device than its streams take among the kernels.
+const FEW_BYTES: u64 = 64 << 10;
 /// The first request of a pair, which is not measured, takes at most this long.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
@@ -34,6 +36,7 @@ struct Pair {
     ground: Arc<Ground>,
     stream: Stream,
     gbps: Vec<f64>,
+    latency_us: Vec<f64>,
 }
 
 /// The matrix.
@@ -45,12 +48,14 @@ struct Matrix {
     pairs: Vec<Entry>,
 }
 
-/// The rate from one device to another, in 10^9 bytes a second; -1 is the host.
+/// The rate from one device to another, in 10^9 bytes a second, and the time that each copy takes beside its bytes, the
+/// call included; -1 is the host.
 #[derive(Serialize)]
 struct Entry {
     from: i32,
     to: i32,
     gbps: Spread,
+    latency_us: Spread,
 }
 
 /// The bandwidths of all pairs as lines of a table.
@@ -121,9 +126,9 @@ impl Matrix {
 
 /// Entries as lines of a table.
 fn lines(pairs: &[Entry]) -> String {
-    let mut text = "From,To,Bandwidth\n".to_owned();
-    for Entry { from, to, gbps } in pairs {
-        writeln!(text, "{from},{to},{:.3}", gbps.median).expect("writing to a String");
+    let mut text = "From,To,Bandwidth,Latency\n".to_owned();
+    for Entry { from, to, gbps, latency_us } in pairs {
+        writeln!(text, "{from},{to},{:.3},{:.1}", gbps.median, latency_us.median).expect("writing to a String");
     }
     text
 }
@@ -155,7 +160,8 @@ impl Devices {
                 let (ground, ends) = (Arc::new(ground), (from.device().0, to.device().0));
                 let stream = ground.stream(0)?;
                 let mut add = |from, to, direction| {
-                    pairs.push(Pair { from, to, direction, ground: Arc::clone(&ground), stream, gbps: Vec::new() });
+                    let (ground, gbps, latency_us) = (Arc::clone(&ground), Vec::new(), Vec::new());
+                    pairs.push(Pair { from, to, direction, ground, stream, gbps, latency_us });
                 };
                 if ends.0 != ends.1 {
                     add(ends.0, ends.1, Direction::Peer);
@@ -172,21 +178,27 @@ impl Devices {
 
 impl Pair {
     fn entry(self) -> Option<Entry> {
-        Some(Entry { from: self.from, to: self.to, gbps: Spread::of(self.gbps)? })
+        let (gbps, latency_us) = (Spread::of(self.gbps)?, Spread::of(self.latency_us)?);
+        Some(Entry { from: self.from, to: self.to, gbps, latency_us })
     }
 
     /// Measures the pair once more, behind one request that is not measured.
     fn measure(&mut self, bytes: u64) -> DriverResult<()> {
         let (rig, driver) = (self.ground.rig(), self.ground.driver());
         rig.make_current()?;
-        let copy = || self.ground.copy(self.direction, 0, 0, bytes, self.stream);
-        copy()?;
+        let copy = |bytes| self.ground.copy(self.direction, 0, 0, bytes, self.stream);
+        copy(bytes)?;
         rig.look(&[self.stream], PATIENCE)?;
         let begin = driver.host().now();
-        (0..REQUESTS).try_for_each(|_| copy())?;
+        (0..REQUESTS).try_for_each(|_| copy(bytes))?;
         driver.stream_synchronize(self.stream)?;
         let took = driver.host().now().since(begin);
-        self.gbps.push((u64::from(REQUESTS) * bytes) as f64 / took.0.max(1) as f64);
+        let bytes_per_ns = (u64::from(REQUESTS) * bytes) as f64 / took.0.max(1) as f64;
+        self.gbps.push(bytes_per_ns);
+        let (begin, few) = (driver.host().now(), bytes.min(FEW_BYTES));
+        (0..REQUESTS).try_for_each(|_| copy(few).and_then(|()| driver.stream_synchronize(self.stream)))?;
+        let each_ns = driver.host().now().since(begin).0 as f64 / f64::from(REQUESTS);
+        self.latency_us.push((each_ns - few as f64 / bytes_per_ns).max(0.0) / 1e3);
         Ok(())
     }
 }
@@ -198,14 +210,18 @@ mod tests {
     fn matrix() -> Matrix {
         let text = r#"{"version":"","commit":"","command":"","device":"x","driver":"","backend":"soft",
             "environment":{}}"#;
-        let entry = |(from, to, gbps)| Entry { from, to, gbps: Spread::of(vec![gbps]).unwrap() };
+        let spread = |figure: f64| Spread::of(vec![figure]).unwrap();
+        let entry = |(from, to, gbps)| Entry { from, to, gbps: spread(gbps), latency_us: spread(9.0) };
         let pairs = [(HOST, 0, 55.2), (0, HOST, 55.0), (0, 1, 370.5)].map(entry).into();
         Matrix { header: serde_json::from_str(text).unwrap(), bytes: 1 << 20, pairs }
     }
 
     #[test]
     fn lines_have_both_ends_and_the_rate() {
-        assert_eq!(lines(&matrix().pairs), "From,To,Bandwidth\n-1,0,55.200\n0,-1,55.000\n0,1,370.500\n");
+        assert_eq!(
+            lines(&matrix().pairs),
+            "From,To,Bandwidth,Latency\n-1,0,55.200,9.0\n0,-1,55.000,9.0\n0,1,370.500,9.0\n"
+        );
     }
 
     #[test]

@@ -110,11 +110,18 @@ impl Devices {
     }
 }
 
+/// One device, these selections or all of them, and one device again.
+fn ways(asked: &[(&'static str, Selection)]) -> Vec<(&'static str, Selection)> {
+    let [one, others @ ..] = Selection::ALL;
+    let is_asked = |way: &(&str, Selection)| asked.is_empty() || asked.contains(way);
+    std::iter::once(one).chain(others.into_iter().filter(is_asked)).chain([(CONTROL, one.1)]).collect()
+}
+
 /// Runs the part.
 pub fn run(stage: &Stage, graph: &GraphArguments, span: Nanos) -> Result<Part> {
     let programs = shapes::spread(graph.bytes);
     let devices = Devices::open(stage, graph.devices)?;
-    let ways: Vec<(&str, Selection)> = Selection::ALL.into_iter().chain([(CONTROL, Selection::SingleGpu)]).collect();
+    let ways = ways(&graph.selections);
     let steps = graph.common.rounds as usize * ways.len();
     let mut progress = stage.progress(span.as_secs(), steps);
     let slice = Nanos(span.0 / (steps * programs.len()).max(1) as u64);
