@@ -117,7 +117,7 @@ mod tests {
         let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
         let array = arrays.array::<u32>(&[1 << 10]).unwrap();
         // Without the copies by which the layers have looked at their devices.
-        gpu.take_trace();
+        drop(gpu.take_trace());
         let streams = Arc::new(Mutex::new(Vec::new()));
         let notes = || {
             let streams = Arc::clone(&streams);
