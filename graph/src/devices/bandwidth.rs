@@ -19,8 +19,8 @@ type Sum = (f64, u32);
 const HEADER: &str = "From,To,Bandwidth";
 
 impl Bandwidth {
-    /// Reads lines `from,to,GB/s` behind a header, with -1 for the host, and with the latency in us behind that if it is
-    /// known. Devices beyond the first `devices` are left out. Bandwidths are rounded down, because they wander, and
+    /// Reads lines `from,to,GB/s` behind a header, with -1 for the host, and with a latency in us behind that where one
+    /// is known. Devices beyond the first `devices` are left out. Bandwidths are rounded down, because they wander, and
     /// the figures of both directions are averaged.
     ///
     /// # Errors
@@ -80,8 +80,8 @@ impl Bandwidth {
         Some(self.rows[self.place(one, other)?])
     }
 
-    /// The time in us that each copy to a device takes beside its bytes, from the memory for which it is shortest. 0 for
-    /// bytes that it has, and where it is not known.
+    /// The time in us that each copy to a device takes beside its bytes, from the memory for which it is least. It is 0
+    /// for bytes that it has, and where it is not known.
     #[must_use]
     pub fn latency_us(&self, to: Location, at: Locations) -> f64 {
         let from = |from| self.place(to, from).map(|place| self.latencies_us[place]);

@@ -142,7 +142,7 @@ impl Selector {
         among.iter().copied().min_by(order)
     }
 
-    /// The time in which a device gets the bytes that it has not, in ns. With our corrections each copy has its latency.
+    /// The time in which a device gets the bytes that it has not, in ns. By our corrections each copy has its latency.
     fn time_ns(&self, device: u8, uses: &[Use]) -> Result<f64, Unplaced> {
         let Some(bandwidth) = &self.bandwidth else { return Ok(0.0) };
         let to = Location::Device(device);

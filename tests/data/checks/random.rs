@@ -27,7 +27,7 @@ const PROGRAMS_REAL: u64 = 1000;
 const STEPS: u64 = 12;
 /// On a device that is too small.
 const PROGRAMS_FULL: u64 = 300;
-/// On several devices, each way.
+/// On several devices, each way. A real one runs fewer where selections choose the device.
 const PROGRAMS_ON_SEVERAL: u64 = 600;
 const PROGRAMS_ON_SEVERAL_REAL: u64 = 150;
 
@@ -381,30 +381,20 @@ fn values_when_full_on(rig: &Rig, devices: u8) -> Outcome {
     Ok(())
 }
 
-/// On the software GPU, and on a real one.
-fn programs_on(rig: &Rig, real: u64) -> u64 {
+fn programs_on_several(rig: &Rig, size: Size) -> u64 {
+    let real = if size.names_devices { PROGRAMS_REAL } else { PROGRAMS_ON_SEVERAL_REAL };
     if rig.driver().host().is_virtual() { PROGRAMS_ON_SEVERAL } else { real }
 }
 
 /// Runs programs on so many devices, if there are. Returns the tasks that have copied between two of them.
 fn on_several(rig: &Rig, devices: u8, size: Size, options: ArrayOptions) -> Result<u64, Failure> {
-    programs_on_several(rig, devices, (size, programs_on(rig, PROGRAMS_ON_SEVERAL_REAL)), options)
-}
-
-/// The same with so many programs.
-fn programs_on_several(
-    rig: &Rig,
-    devices: u8,
-    (size, programs): (Size, u64),
-    options: ArrayOptions,
-) -> Result<u64, Failure> {
     let driver = Faulty::new(rig.shared_driver(), Code::NOT_SUPPORTED);
     if !size.has_links {
         driver.refuse(&["device_can_access_peer"]);
     }
     let driver: Arc<dyn Driver> = driver;
     let bed = bed::open_on(rig, &driver, devices, options)?;
-    run_all(&bed, size, programs)?;
+    run_all(&bed, size, programs_on_several(rig, size))?;
     Ok(bed.arrays.statistics().between_devices)
 }
 
@@ -415,10 +405,9 @@ pub fn values_on_two(rig: &Rig) -> Outcome {
     }
     // Without a link they go through the host.
     let has_links = rig.driver().device_can_access_peer(Device(0), Device(1))?;
-    let programs = programs_on(rig, PROGRAMS_REAL);
     let size = Size { has_links, ..SMALL };
-    let crossings = programs_on_several(rig, 2, (size, programs), ArrayOptions::default())?;
-    ensure!((crossings > programs / 20) == has_links, "{crossings} transfers between devices");
+    let crossings = on_several(rig, 2, size, ArrayOptions::default())?;
+    ensure!((crossings > programs_on_several(rig, size) / 20) == has_links, "{crossings} transfers between devices");
     Ok(())
 }
 

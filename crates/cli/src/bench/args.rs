@@ -174,7 +174,7 @@ pub struct BandwidthArguments {
     /// last of the sizes.
     #[arg(long)]
     pub pairs: bool,
-    /// Write the matrix of the pairs to this file, as lines of From,To,Bandwidth,Latency in GB/s and us; -1 is the host.
+    /// Write the matrix of the pairs to this file: lines of From,To,Bandwidth,Latency in GB/s and us; -1 is the host.
     #[arg(long, value_name = "FILE", requires = "pairs")]
     pub csv: Option<PathBuf>,
     /// Rounds of the pairs; each has a turn in each.

@@ -224,15 +224,19 @@ impl Model {
         let pageable = target_place == Place::Pageable || source_place == Place::Pageable;
         let staging_ns = if pageable && !inline { self.staging_ns(request.bytes()) } else { 0 };
         let overlap_ns = span_ns(request.bytes(), self.parameters.engine.h2d_gbps).min(staging_ns);
-        let own = self.contexts[self.current(caller)?].device;
-        let host = &self.parameters.host;
-        let call_ns = match class {
+        let call_ns = self.call_ns(caller, class, target_place)?;
+        Ok(Plan { job, class, inline, write_back, call_ns, staging_ns, overlap_ns })
+    }
+
+    /// The time that the call of a copy takes the host.
+    fn call_ns(&self, caller: Caller, class: Class, target: Place) -> Outcome<u64> {
+        let (own, host) = (self.contexts[self.current(caller)?].device, &self.parameters.host);
+        Ok(match class {
             Class::D2h => host.copy_d2h_ns,
-            Class::Peer if target_place == Place::Device(own) => host.pull_ns,
+            Class::Peer if target == Place::Device(own) => host.pull_ns,
             Class::Peer => host.push_ns,
             _ => host.copy_ns,
-        };
-        Ok(Plan { job, class, inline, write_back, call_ns, staging_ns, overlap_ns })
+        })
     }
 
     fn staging_ns(&self, bytes: u64) -> u64 {

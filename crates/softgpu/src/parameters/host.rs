@@ -17,7 +17,7 @@ pub struct HostParameters {
     /// The same for a copy to the host. It fits the measured queue map: sixteen of them, submitted back to back,
     /// drain as fast as they come. In a burst, one was measured to cost 2.2 to 2.5 us.
     pub copy_d2h_ns: u64,
-    /// A copy to another device (measured beside the next one, in bursts of 1 to 64: 2.7 to 3.4 us, whatever its size;
+    /// A copy to another device (measured beside the next one, in bursts of 1 to 64: 2.7 to 3.4 us at any size;
     /// `reports/peers`).
     pub push_ns: u64,
     /// A copy from another device: by a stream of the one that it goes to (measured: 5.6 to 6.6 us).

@@ -6,8 +6,8 @@ use super::copy_kernel::{check_table, interpolated};
 /// Copies from one device to another, and kernels that reach the memory of another device.
 ///
 /// The rates are published ones: 371 to 377 GB/s by `p2pBandwidthLatencyTest` between two of eight H100 SXM, one way,
-/// with peer access (NVIDIA/nccl issue 1264), where NVLink could carry 450. Between two H100s with 18 links this project
-/// measured 391 to 395 since (`reports/peers`). The host's cost of such copies is among its own (`push_ns`, `pull_ns`).
+/// with peer access (NVIDIA/nccl issue 1264), where NVLink could carry 450. Between two H100s with 18 links 391 to 395
+/// were measured since (`reports/peers`). The host's cost of such copies is among its others (`push_ns`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PeerParameters {
