@@ -185,7 +185,7 @@ impl Model {
                 return true;
             }
             let is_handed_over = held.turn.is_handed_over();
-            held.sleepers.watcher_sleeps(is_handed_over, false);
+            held.sleepers.watcher_sleeps(is_handed_over, false, false);
             drop(held);
             bell.wait(&RealHost::new(), None, &mut || bell.count() != seen);
         }

@@ -29,6 +29,8 @@ pub(crate) struct Sleepers {
     pub has_news: bool,
     /// The thread on watch looks again soon, also if it is not rung.
     looks_soon: bool,
+    /// It naps, and looks again behind that, which is soon enough for points that no mark stands for.
+    naps: bool,
     /// A lane has points that no mark stands for, which the thread on watch has not seen. It is told when the thread
     /// with the turn has taken its steps, or many: it would only look at the time, and take the state from that one's
     /// cache.
@@ -83,7 +85,7 @@ impl Sleepers {
 
     /// Leaves the watch to another thread.
     pub fn leave_watch(&mut self) {
-        (self.watch, self.looks_soon) = (Watch::Free, false);
+        (self.watch, self.looks_soon, self.naps) = (Watch::Free, false, false);
     }
 
     /// There is something for the next look of the thread on watch. It is rung if it would not look again soon.
@@ -92,9 +94,9 @@ impl Sleepers {
         self.has_news |= !self.looks_soon;
     }
 
-    /// The thread on watch has seen all that there is, but for news, if there is some. It may look again soon.
-    pub fn watcher_sleeps(&mut self, has_news: bool, looks_soon: bool) {
-        (self.has_news, self.looks_soon) = (has_news, looks_soon);
+    /// The thread on watch has seen all that there is, but for news, if there is some. It may look again soon, or nap.
+    pub fn watcher_sleeps(&mut self, has_news: bool, looks_soon: bool, naps: bool) {
+        (self.has_news, self.looks_soon, self.naps) = (has_news, looks_soon, naps);
         if let Watch::Kept { is_asleep, .. } = &mut self.watch {
             *is_asleep = true;
         }
@@ -103,7 +105,7 @@ impl Sleepers {
     /// The thread with the turn has taken its steps, or many.
     #[inline]
     pub fn tell_of_points(&mut self) {
-        if std::mem::take(&mut self.has_points) {
+        if std::mem::take(&mut self.has_points) && !self.naps {
             self.leave_news();
         }
     }
@@ -145,8 +147,29 @@ mod tests {
     fn on_watch(looks_soon: bool) -> Sleepers {
         let mut sleepers = Sleepers::default();
         assert!(sleepers.keep_watch(1));
-        sleepers.watcher_sleeps(false, looks_soon);
+        sleepers.watcher_sleeps(false, looks_soon, false);
         sleepers
+    }
+
+    /// Tells of points. Returns the thread that is rung.
+    fn rung_for_points(sleepers: &mut Sleepers) -> Option<u32> {
+        sleepers.has_points = true;
+        sleepers.tell_of_points();
+        sleepers.calls(false).watcher
+    }
+
+    #[test]
+    fn points_wait_for_the_end_of_a_nap_and_other_news_do_not() {
+        let mut sleepers = on_watch(false);
+        sleepers.watcher_sleeps(false, false, true);
+        assert_eq!(rung_for_points(&mut sleepers), None);
+        sleepers.leave_news();
+        assert_eq!(sleepers.calls(false).watcher, Some(1), "a mark is no point");
+        sleepers.watcher_sleeps(false, false, true);
+        sleepers.leave_watch();
+        assert!(sleepers.keep_watch(0));
+        sleepers.watcher_sleeps(false, false, false);
+        assert_eq!(rung_for_points(&mut sleepers), Some(0), "it sleeps for good");
     }
 
     #[test]

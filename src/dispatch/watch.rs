@@ -30,6 +30,11 @@ const REPORT_SPAN: Nanos = Nanos::from_us(5);
 /// The turn is left for so long to the thread that has handed it over. If that waits now, it goes on itself, and the
 /// state stays in its processor's cache.
 const TURN_SPAN: Nanos = Nanos::from_us(3);
+/// Where nothing is pending, and something was this long ago at most, the thread naps: the next frame comes soon, and
+/// the thread that submits it need not wake this one, which takes it microseconds.
+const NAPS_FOR: Nanos = LINGER;
+/// A nap. No thread waits for the end of such work, and its memory is wanted back by then.
+const NAP: Nanos = Nanos::from_ms(1);
 /// A thread that sleeps for less than this oversleeps by more: it spins.
 const SLEEP_MIN: Nanos = Nanos::from_us(100);
 
@@ -46,6 +51,14 @@ impl Uncovered {
     fn flush_at(&self) -> Nanos {
         (self.changed + FLUSH_AFTER).min(self.since + FLUSH_LATEST)
     }
+}
+
+/// The things that the thread remembers from look to look.
+#[derive(Default)]
+struct Memory {
+    uncovered: Option<Uncovered>,
+    /// Until then it naps while nothing is pending.
+    naps_until: Option<Nanos>,
 }
 
 /// The marks of all lanes that the device may not have come to, by lane, the oldest first.
@@ -88,12 +101,12 @@ enum Look {
 /// over: then it returns that function.
 pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Option<(NodeId, Function)> {
     let post = Post::begin(shared);
-    let mut uncovered: Option<Uncovered> = None;
+    let mut memory = Memory::default();
     while !bell.has_ended() {
         let (seen, now) = (bell.count(), host.now());
         let mut news = || bell.count() != seen;
         leave_turn(shared, host);
-        match look(shared, now, &mut uncovered) {
+        match look(shared, now, &mut memory) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
             Look::At(marks, next) => match ask(shared, &marks, host, next.may_share) {
@@ -161,7 +174,8 @@ impl Drop for Post<'_> {
 }
 
 /// Looks at the state. The thread is rung for news from then on.
-fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> Look {
+fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
+    let Memory { uncovered, naps_until } = memory;
     let mut held = shared.enter();
     held.expectations.look(now);
     if held.turn.resume() {
@@ -183,13 +197,20 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     held.see_marks(now);
     let marks: Marks = held.pending_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
-    held.sleepers.watcher_sleeps(is_handed_over, !marks.is_empty() || flush_at.is_some());
+    let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;
+    let is_pending = !marks.is_empty() || flush_at.is_some();
+    if is_pending {
+        *naps_until = Some(now + NAPS_FOR);
+    }
+    // In virtual time to wake a thread takes no time.
+    let may_nap = !(shared.driver.host().is_virtual() || is_pending || is_waited_for || held.is_awaited());
+    let naps = may_nap && naps_until.is_some_and(|until| now < until);
+    held.sleepers.watcher_sleeps(is_handed_over, is_pending, naps);
     let oldest_of_lanes = marks.chunk_by(|(one, _), (other, _)| one == other).filter_map(|of_lane| of_lane[0].1.seen);
     let Some(newest) = oldest_of_lanes.max() else {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
-        return Look::Nothing(flush_at.or(linger_until));
+        return Look::Nothing(if naps { Some(now + NAP) } else { flush_at.or(linger_until) });
     };
-    let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;
     let span = look_span(now.since(newest)).min(if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 });
     let is_awaited = is_waited_for || held.is_awaited();
     let again = now + if is_awaited { span } else { LOOK_SPANS.1 };

@@ -45,6 +45,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
     ("real_time::waits_end", real_time::waits_end),
+    ("real_time::ends_are_seen_behind_naps", real_time::ends_are_seen_behind_naps),
     ("retried::every_call", retried::every_call),
     ("retried::not_on_a_dead_device", retried::not_on_a_dead_device),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),

@@ -1,5 +1,6 @@
 //! Checks in real time: threads run beside each other, and a thread that waits looks at the device itself.
 
+use overtake::hal::{Nanos, Wait};
 use overtake::task::{Lane, More};
 
 use crate::bed;
@@ -30,5 +31,21 @@ pub fn waits_end() -> Outcome {
             bed.tasks.wait()?;
         }
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+    })
+}
+
+/// Of tasks that no thread waits for, whether the thread on watch naps when they are submitted, or sleeps.
+pub fn ends_are_seen_behind_naps() -> Outcome {
+    on_real_time(|rig| {
+        let (bed, host) = (bed::open(rig)?, rig.driver().host());
+        let pauses_ms = [3; 8].into_iter().chain([70, 3, 70]);
+        for pause_ms in pauses_ms {
+            let task = bed.tasks.kernel("kernel", |_: &mut Lane<'_>| Ok(More::Done)).submit()?;
+            // Longer than any nap: only the thread on watch can see the end.
+            let seen = host.wait_until(Some(host.now() + Nanos::from_ms(5_000)), &mut || task.is_done());
+            same("the wait for a task's end", &seen, &Wait::Met)?;
+            host.wait_until(Some(host.now() + Nanos::from_ms(pause_ms)), &mut || false);
+        }
+        Ok(())
     })
 }
