@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
 
 use copies::copy::Request;
-use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
+use hal::{Device, DevicePtr, Driver, HostAllocFlags, MemOp, Stream, StreamFlags, WaitCondition};
 use shim::table::{Table, Totals};
 use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
@@ -73,6 +73,19 @@ impl Application {
         self.natively.get() > before
     }
 
+    /// Holds the stream of bulk, so that its copies stay under way.
+    fn gate(&self) -> DevicePtr {
+        let gate = self.driver.mem_alloc(4).unwrap();
+        self.driver.mem_op(self.small, MemOp::write32(gate, 0)).unwrap();
+        self.driver.stream_synchronize(self.small).unwrap();
+        self.driver.mem_op(self.bulk, MemOp::wait32(gate, 1, WaitCondition::Eq)).unwrap();
+        gate
+    }
+
+    fn open(&self, gate: DevicePtr) {
+        self.driver.mem_op(self.small, MemOp::write32(gate, 1)).unwrap();
+    }
+
     fn arrived(&self, value: u8) {
         let mut seen = vec![0; BULK_BYTES as usize];
         self.driver.context_synchronize().unwrap();
@@ -114,8 +127,10 @@ fn sizes_rule(table: &Table, application: &Application) {
     application.fill(2);
     let before = totals(table);
     assert_eq!(before.urgent_copies, 0, "no bulk is under way: {before:?}");
+    let gate = application.gate();
     assert!(!application.copy(BULK_BYTES, application.bulk, false), "bulk goes by kernel beside small copies");
     application.copy(SMALL_BYTES, application.small, false);
+    application.open(gate);
     application.arrived(2);
     let after = totals(table);
     assert_eq!((after.kernel_copies, after.urgent_copies, after.stood_down), (1, 1, 0), "{after:?}");

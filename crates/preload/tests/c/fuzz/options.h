@@ -35,6 +35,8 @@ static const struct {
     {"CUDA_DEVICE_MAX_CONNECTIONS", 1, {"1", "4", "16", "32"}},
     {"CUDA_DEVICE_MAX_COPY_CONNECTIONS", 4, {"1", "8", "8", "32"}},
     {"OVERTAKE_SOFT_DEVICES", 2, {"2", "2", "2", "3"}},
+    {"OVERTAKE_AUTOMATIC", 4, {"size", "size", "demand", "demand"}},
+    {"OVERTAKE_DEMAND_BURST_BYTES", 7, {"1", "16K", "64K", "1M"}},
 };
 
 static inline void choose_options(uint32_t seed)
