@@ -62,7 +62,9 @@ impl Bed {
     pub fn time_us(&self, work: &Work, launches: usize) -> f64 {
         let (driver, stream) = (&self.driver, self.stream);
         let [start, end] = [(); 2].map(|()| driver.event_create(EventFlags::DEFAULT).unwrap());
+        // The first one of those that count finds an idle device, as the others do.
         self.launch(work);
+        driver.stream_synchronize(stream).unwrap();
         let one = || {
             driver.event_record(start, stream).unwrap();
             self.launch(work);
