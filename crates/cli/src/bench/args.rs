@@ -353,7 +353,6 @@ impl BugName {
     }
 }
 
-/// Bytes with an optional K, M or G, powers of 1024.
 /// A selection of devices by its name.
 fn selection(text: &str) -> Result<(&'static str, Selection), String> {
     let names = || Selection::ALL.map(|(name, _)| name).join(", ");
@@ -361,6 +360,7 @@ fn selection(text: &str) -> Result<(&'static str, Selection), String> {
     known.ok_or_else(|| format!("there is no such selection: name some of {}", names()))
 }
 
+/// Bytes with an optional K, M or G, powers of 1024.
 fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
