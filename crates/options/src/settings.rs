@@ -304,7 +304,7 @@ impl Default for Options {
         Options {
             enabled: true,
             priorities: Priorities::new(6).expect("6 is a valid count"),
-            automatic: Automatic::Size,
+            automatic: Automatic::Demand,
             bulk_bytes_min: 1 << 20,
             demand: DemandOptions::default(),
             transport: Transport::Auto,

@@ -49,6 +49,8 @@ run() { # deployment name arguments...
   shift 2
   rm -rf "$folder" && mkdir -p "$folder"
   local -a set=("OVERTAKE_REPORT_DIR=$folder")
+  # Most clients have bulk of a few MiB, which the size tells. Others choose their rule.
+  case $name in fuzz*) ;; *) set+=(OVERTAKE_AUTOMATIC=size) ;; esac
   case $deployment in
     preload) set+=("LD_PRELOAD=$library") ;;
     shadow) set+=("LD_LIBRARY_PATH=$out/shadow${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "OVERTAKE_LIBCUDA=$libcuda") ;;

@@ -80,6 +80,11 @@ impl Charge {
         self.kib | u64::from(self.is_busy) << KIB_BITS | self.at_us << (KIB_BITS + 1)
     }
 
+    /// The rank of a copy that has just been charged.
+    fn rank(self) -> Rank {
+        if self.is_busy { Rank::Bulk } else { Rank::First }
+    }
+
     /// The charge after a copy.
     fn with(self, rule: Rule, now_us: u64, kib: u64) -> Charge {
         // A thread may have read its time before another one charged the stream at a later time.
@@ -98,22 +103,21 @@ impl Meter {
     /// by several threads at once.
     pub fn charge(&self, rule: Rule, now: Nanos, bytes: u64) -> Rank {
         let (now_us, kib) = (now.0 / 1_000, bytes.div_ceil(1 << 10).min(KIB_MAX));
-        let after = |word| Charge::of(word).with(rule, now_us, kib);
         let mut word = self.state.load(Ordering::Relaxed);
-        // The word orders nothing else.
-        while let Err(other) =
-            self.state.compare_exchange_weak(word, after(word).word(), Ordering::Relaxed, Ordering::Relaxed)
-        {
-            word = other;
+        loop {
+            let after = Charge::of(word).with(rule, now_us, kib);
+            // The word orders nothing else.
+            match self.state.compare_exchange_weak(word, after.word(), Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return after.rank(),
+                Err(other) => word = other,
+            }
         }
-        if after(word).is_busy { Rank::Bulk } else { Rank::First }
     }
 
     /// The rank that a copy of no bytes would have now. It charges nothing.
     #[must_use]
     pub fn rank(&self, rule: Rule, now: Nanos) -> Rank {
-        let charge = Charge::of(self.state.load(Ordering::Relaxed)).with(rule, now.0 / 1_000, 0);
-        if charge.is_busy { Rank::Bulk } else { Rank::First }
+        Charge::of(self.state.load(Ordering::Relaxed)).with(rule, now.0 / 1_000, 0).rank()
     }
 
     /// Forgets the stream's past: its handle now means another stream.

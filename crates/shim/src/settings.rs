@@ -157,12 +157,12 @@ mod tests {
         assert_eq!(shown(&settings), [""; 0]);
         assert_eq!((settings.options.bulk_bytes_min, settings.rules.len()), (2 << 20, 1));
         let lookup = |name: &str| match name {
-            "OVERTAKE_AUTOMATIC" => Some("demand".to_owned()),
+            "OVERTAKE_AUTOMATIC" => Some("size".to_owned()),
             "OVERTAKE" => Some("off".to_owned()),
             _ => None,
         };
         let settings = Settings::from_environment(lookup);
-        assert_eq!((settings.options.automatic, settings.options.enabled), (Automatic::Demand, false));
+        assert_eq!((settings.options.automatic, settings.options.enabled), (Automatic::Size, false));
     }
 
     #[test]

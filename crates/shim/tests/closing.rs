@@ -20,7 +20,7 @@ use softgpu::{Clock, SoftGpu};
 use testkit::patience;
 use watchdog::guarded;
 
-const BULK_BYTES: u64 = 4 << 20;
+const BULK_BYTES: u64 = 17 << 20;
 const SMALL_BYTES: u64 = 64 << 10;
 
 fn gpu() -> &'static SoftGpu {

@@ -1,5 +1,5 @@
 //! The order in which priorities of a copy count: the call's own priority, the thread's, the stream's, the rules', the
-//! stream's CUDA priority, its size; each before those behind it. One test, because a process has one layer.
+//! stream's CUDA priority, its demand; each before those behind it. One test, because a process has one layer.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives until the test ends
 
 use std::ffi::{CString, c_void};
@@ -10,8 +10,8 @@ use shim::Start;
 use shim::table::{Table, Totals};
 use softgpu::SoftGpu;
 
-/// Bulk, as sizes say.
-const BYTES: u64 = 1 << 20;
+/// Bulk, as the demand says.
+const BYTES: u64 = 17 << 20;
 /// The most urgent priority there is.
 const URGENT: i32 = 7;
 const BULK: i32 = 1;
@@ -21,7 +21,7 @@ fn driver() -> Arc<dyn Driver> {
     Arc::clone(DRIVER.get_or_init(|| Arc::new(SoftGpu::builder().build())))
 }
 
-/// The sources of a copy's priority, first come first. Sizes come last, and always name one.
+/// The sources of a copy's priority, first come first. Demand comes last, and always names one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Call,
@@ -123,9 +123,9 @@ fn raw(stream: Stream) -> *mut c_void {
 #[test]
 fn each_is_heard_before_those_behind_it() {
     let program = Program::begin();
-    assert!(!program.is_urgent(&[]), "sizes say bulk");
+    assert!(!program.is_urgent(&[]), "demand says bulk");
     for (index, winner) in VOICES.into_iter().enumerate() {
-        assert!(program.is_urgent(&[(winner, URGENT)]), "{winner:?} goes before sizes");
+        assert!(program.is_urgent(&[(winner, URGENT)]), "{winner:?} goes before demand");
         for loser in VOICES.into_iter().skip(index + 1) {
             assert!(program.is_urgent(&[(winner, URGENT), (loser, BULK)]), "{winner:?} goes before {loser:?}");
             assert!(!program.is_urgent(&[(winner, BULK), (loser, URGENT)]), "{winner:?} goes before {loser:?}");

@@ -15,7 +15,7 @@ use testkit::patience;
 
 use patience::wait_for;
 
-const BULK_BYTES: u64 = 4 << 20;
+const BULK_BYTES: u64 = 17 << 20;
 const SMALL_BYTES: u64 = 64 << 10;
 
 fn driver() -> Arc<dyn Driver> {
@@ -109,7 +109,7 @@ fn a_process_from_its_first_copy_to_its_last() {
     shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
     let application = Application::begin();
 
-    sizes_rule(table, &application);
+    demand_rules(table, &application);
     a_blocking_copy_has_completed(&application);
     the_program_rules(table, &application);
     the_context_goes_and_comes_again(table, &application);
@@ -117,7 +117,7 @@ fn a_process_from_its_first_copy_to_its_last() {
     assert!(application.copy(BULK_BYTES, application.bulk, false), "exiting");
 }
 
-fn sizes_rule(table: &Table, application: &Application) {
+fn demand_rules(table: &Table, application: &Application) {
     application.fill(1);
     assert!(application.copy(BULK_BYTES, application.bulk, false), "no other stream copies yet");
     assert_eq!(table.open_text(None), 0, "{}", table.error());

@@ -111,8 +111,9 @@ mod tests {
 
     #[test]
     fn bulk_is_explained() {
-        assert!(noted(&[("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"].contains("4 MiB"));
-        let by_demand = &noted(&[("OVERTAKE_AUTOMATIC", "demand"), ("OVERTAKE_DEMAND_GBPS", "9")])["bulk"];
+        let by_size = &noted(&[("OVERTAKE_AUTOMATIC", "size"), ("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"];
+        assert!(by_size.contains("4 MiB"), "{by_size}");
+        let by_demand = &noted(&[("OVERTAKE_DEMAND_GBPS", "9")])["bulk"];
         assert!(by_demand.contains("16 MiB") && by_demand.contains("9 GB/s"), "{by_demand}");
         assert!(noted(&[("OVERTAKE_AUTOMATIC", "off")])["bulk"].starts_with("only copies"));
         assert!(noted(&[("OVERTAKE", "off")])["bulk"].contains("switched off"));

@@ -13,12 +13,12 @@ Examples:
   overtake run -- python serve.py                     urgent copies pass bulk copies; nothing else changes
   overtake run --report -- python serve.py            the same, with a report on standard error at exit
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
-  overtake run --set max_blocking_us=30 --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
+  overtake run --automatic size --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
 A copy's priority comes from the first of these that applies: the program's own calls of the C interface, the rules,
-the priority of the copy's stream, the rule of --automatic. By size, copies of --bulk-bytes-min and more yield to
-smaller ones. By demand, copies of a stream that keeps the link busy yield to those of a stream that moves little.
+the priority of the copy's stream, the rule of --automatic. By demand, copies of a stream that keeps the link busy
+yield to those of a stream that moves little. By size, copies of --bulk-bytes-min and more yield to smaller ones.
 
 The program inherits everything: standard streams, environment, process group; so do its children, through shells, exec,
 Python's multiprocessing and torchrun. Without --report, --json and --trace (and without --deployment shadow)
@@ -45,7 +45,7 @@ pub struct RunArguments {
     /// How the library is loaded into the program.
     #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
     pub deployment: Deployment,
-    /// The rule for copies to which neither the program, nor a rule, nor their stream gives a priority (default size).
+    /// The rule for copies to which neither the program, a rule nor their stream gives a priority (default demand).
     #[arg(long, value_parser = PossibleValuesParser::new(Automatic::ALL.map(Automatic::name)), value_name = "RULE")]
     pub automatic: Option<String>,
     /// Copies of at least this size are bulk by `--automatic size` (default 1M).
