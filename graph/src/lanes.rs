@@ -52,6 +52,8 @@ pub(crate) struct Lanes {
     folded: [u32; LANES],
     /// The lanes onto which no strand is folded, a bit each.
     empty: u64,
+    /// Of the group that begins with each lane: those with the fewest strands, a bit each. None while that is unknown.
+    fewest: [u64; LANES],
     strands: Vec<Strand>,
     free: u32,
     convoys: Convoys,
@@ -90,6 +92,7 @@ impl Lanes {
             groups,
             folded: [0; LANES],
             empty: u64::MAX,
+            fewest: [0; LANES],
             strands: Vec::new(),
             free: NONE,
             convoys: Convoys::default(),

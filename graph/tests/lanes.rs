@@ -46,6 +46,34 @@ fn a_strand_is_folded_onto_the_lane_with_the_fewest() {
     }
 }
 
+/// Strands begin and end in any order, in two groups of lanes.
+#[test]
+fn each_strand_goes_to_the_first_lane_with_the_fewest() {
+    for (lane_max, seed) in [(0, 1_u32), (0, 2), (0, 3), (99, 1)] {
+        let mut graph = Graph::new(Options { lanes: 5, groups: 2, lane_max, ..Options::default() }).unwrap();
+        let (mut strands, mut complete, mut random) = ([0; 10], [0; 10], seed);
+        for step in 0..600 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let choice = (random >> 8) as usize;
+            let lane = choice / 16 % 10;
+            // There are more and more of them, and then fewer.
+            if choice % 16 < if step % 200 < 100 { 12 } else { 4 } {
+                let priority = Priority::new(if lane < 5 { 1 } else { 8 }).unwrap();
+                let node = graph.append(&Spec { priority, ..KERNEL }).unwrap();
+                let group = lane / 5 * 5..lane / 5 * 5 + 5;
+                let fewest = group.min_by_key(|lane| strands[*lane]).unwrap();
+                assert_eq!(usize::from(launch(&mut graph, node).at.lane), fewest, "step {step} of {seed}: {strands:?}");
+                strands[fewest] += 1;
+            } else if strands[lane] > 0 {
+                strands[lane] -= 1;
+                complete[lane] += 1;
+                graph.complete(lane as u8, complete[lane]).unwrap();
+                while graph.ended().is_some() {}
+            }
+        }
+    }
+}
+
 #[test]
 fn a_node_that_becomes_urgent_leaves_the_strand_of_bulk_and_joins_it() {
     let mut graph = graph(Order::Default, 2, 2);

@@ -39,6 +39,7 @@ impl Lanes {
         let lane = self.least(group, is_convoy);
         self.folded[usize::from(lane) % LANES] += 1;
         self.empty &= !(1 << lane);
+        self.fewest[usize::from(group * self.per_group) % LANES] &= !(1 << lane);
         let strand = Strand { lane, is_convoy, holders: 1, next_free: NONE };
         let index = match self.strands.get_mut(self.free as usize) {
             Some(free) => {
@@ -57,26 +58,51 @@ impl Lanes {
 
     /// The first lane of the group that has the fewest strands: one with room and without a convoy, if it can be. The
     /// last lane without strands is a convoy's, where there are convoys.
-    fn least(&self, group: u8, is_convoy: bool) -> u8 {
+    fn least(&mut self, group: u8, is_convoy: bool) -> u8 {
         let first = group * self.per_group;
+        if self.max == u64::MAX && self.convoys.is_empty() {
+            return self.fewest(first);
+        }
         let empty = (self.empty >> first).trailing_zeros() as u8;
         if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
             return first + empty;
         }
-        if self.max == u64::MAX && self.convoys.is_empty() { self.fewest(first) } else { self.least_of_all(first) }
+        self.least_of_all(first)
     }
 
-    /// The same of lanes that have strands, no bound and no convoy.
+    /// The same of lanes that have no bound, and of which none has a convoy.
     #[inline]
-    fn fewest(&self, first: u8) -> u8 {
-        let (mut least, mut fewest) = (0, u32::MAX);
-        let of_group = self.folded.get(usize::from(first)..usize::from(first + self.per_group));
-        for (lane, count) in (0..).zip(of_group.unwrap_or_default()) {
-            if *count < fewest {
-                (least, fewest) = (lane, *count);
-            }
+    fn fewest(&mut self, first: u8) -> u8 {
+        if self.fewest[usize::from(first) % LANES] == 0 {
+            self.find_fewest(first);
         }
-        first + least
+        self.fewest[usize::from(first) % LANES].trailing_zeros() as u8
+    }
+
+    /// Looks at all lanes of a group: once for as many strands as have the fewest.
+    #[inline(never)]
+    fn find_fewest(&mut self, first: u8) {
+        let (mut lanes, mut fewest) = (0, u32::MAX);
+        for lane in first..first + self.per_group {
+            let count = self.folded[usize::from(lane) % LANES];
+            if count < fewest {
+                (lanes, fewest) = (0, count);
+            }
+            lanes |= u64::from(count == fewest) << lane;
+        }
+        self.fewest[usize::from(first) % LANES] = lanes;
+    }
+
+    /// A lane has one strand less than before.
+    #[inline]
+    fn note_less(&mut self, lane: u8) {
+        let (bit, lanes) = (1 << lane, &mut self.fewest[usize::from(lane - lane % self.per_group) % LANES]);
+        if *lanes & bit != 0 {
+            *lanes = bit;
+        } else if *lanes != 0 && self.folded[usize::from(lane) % LANES] == self.folded[lanes.trailing_zeros() as usize]
+        {
+            *lanes |= bit;
+        }
     }
 
     #[inline(never)]
@@ -109,9 +135,9 @@ impl Lanes {
     #[inline(never)]
     pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
         let left = &mut self.strands[strand as usize];
-        let folded = &mut self.folded[usize::from(left.lane) % LANES];
+        let (lane, folded) = (left.lane, &mut self.folded[usize::from(left.lane) % LANES]);
         *folded -= 1;
-        self.empty |= u64::from(*folded == 0) << left.lane;
+        self.empty |= u64::from(*folded == 0) << lane;
         if std::mem::take(&mut left.is_convoy) {
             self.convoys.end(strand);
         }
@@ -121,6 +147,7 @@ impl Lanes {
         } else {
             self.retired.push(strand);
         }
+        self.note_less(lane);
     }
 
     /// No simulation runs any more.
