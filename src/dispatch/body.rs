@@ -188,7 +188,8 @@ impl Bodies {
         }
         let body = &mut self.slots[index];
         Outcome::renew(&mut body.outcome, &self.home);
-        (body.node, body.is_wanted, body.work) = (node, false, Work::Nothing);
+        (body.node, body.is_wanted) = (node, false);
+        body.work.clear();
         body
     }
 

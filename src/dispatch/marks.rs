@@ -199,6 +199,12 @@ impl Marks {
 
     #[inline(never)]
     fn behind_covered(&self, value: u64) -> Option<Mark> {
+        // Where each of the last points has a mark, it is this one.
+        let newest = self.pending.back()?;
+        let exact = self.pending.len().checked_sub(1 + (newest.value.saturating_sub(value)) as usize);
+        if let Some(mark) = exact.and_then(|place| self.pending.get(place)).filter(|mark| mark.value == value) {
+            return Some(*mark);
+        }
         let mut place = self.pending.len();
         while place > 0 && self.pending[place - 1].value >= value {
             place -= 1;

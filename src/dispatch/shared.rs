@@ -107,7 +107,8 @@ impl Shared {
     /// The device of a lane.
     #[inline]
     pub fn device_of(&self, lane: u8) -> u8 {
-        lane / self.of_a_device
+        // Most often there is one device, and a division would take as long as a lookup.
+        if lane < self.of_a_device { 0 } else { lane / self.of_a_device }
     }
 
     /// The first device's copy layer.

@@ -378,7 +378,7 @@ impl<'s> Visit<'s> {
         if lane.wrapping_sub(self.lanes.0) < self.lanes.1 { Ok(()) } else { self.change(shared, lane) }
     }
 
-    #[inline(never)]
+    #[inline(always)] // as `launch_here`
     fn change(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
         let (device, count) = (shared.device_of(lane), shared.of_a_device);
         (self.lanes, self.site.device) = ((device * count, count), device);

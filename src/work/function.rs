@@ -93,6 +93,18 @@ impl Work {
         matches!(self, Work::Nothing | Work::Launch(Launch::Bare(_)))
     }
 
+    /// There is none from now on.
+    #[inline]
+    pub fn clear(&mut self) {
+        match self {
+            // Most functions are closures without memory: to free it costs more than to look whether there is some.
+            Work::Launch(Launch::Bare(launch)) if size_of_val(&**launch) == 0 => {
+                std::mem::forget(std::mem::replace(self, Work::Nothing));
+            }
+            _ => *self = Work::Nothing,
+        }
+    }
+
     /// The place of the memory that its launch looks at, if there is some.
     #[inline]
     pub fn place(&self) -> Option<*const u8> {
