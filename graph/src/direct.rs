@@ -89,15 +89,18 @@ impl Graph {
 
     /// Links a node that is handed out in this lane to those before it, which are launched, and finds its joins.
     fn follow_launched(&mut self, node: u32, lane: u8, after: &[NodeId]) {
+        self.joins.clear();
         for first in after {
-            let Some(slot) = self.nodes.slot(*first) else { continue };
-            self.lanes.want(Some(lane), Point { lane: slot.lane, value: slot.value });
-            self.edges.link_launched(self.nodes.slots(), first.index, node);
+            let slots = self.nodes.slots();
+            let Some(slot) = slots.get(first.index as usize) else { continue };
+            if slot.generation == first.generation {
+                self.lanes.join(lane, Point { lane: slot.lane, value: slot.value }, &mut self.joins);
+                self.edges.link(slots, Edge::new(first.index, node, Mark::Launched, false, false));
+            }
         }
         if self.nodes[node].is_folded {
-            self.lanes.want_own(lane);
+            self.lanes.join_own(lane, &mut self.joins);
         }
-        self.lanes.take_wanted(Some(lane), &mut self.joins);
     }
 
     /// The points that the node which [`Graph::append_running_behind_joins`] has just handed out waits for.
@@ -121,7 +124,7 @@ impl Graph {
         self.lanes.hold(before.strand, 1);
         slot.begin(&Spec { priority, device, ..Spec::of(kind) }, priority);
         slot.run(priority);
-        slot.number = number;
+        (slot.number, slot.has_name) = (number, !name.is_empty());
         before.hand_on(slot);
         self.edges.link_only(before, slot, Edge::new(first, node, Mark::Launched, false, false));
         let told = (NodeId { index: node, generation: slot.generation }, slot.lane);

@@ -3,6 +3,7 @@
 use terms::Priority;
 
 use crate::graph::Graph;
+use crate::lanes::Lanes;
 use crate::list::NONE;
 use crate::node::{IN_SLOT, Kind, Mark, NodeId, Point, Slot, Stage};
 use crate::nodes::two;
@@ -340,30 +341,30 @@ impl Graph {
     }
 
     pub(crate) fn join(&mut self, node: u32, lane: u8, joins: bool) {
-        self.lanes.begin_joins(lane);
+        self.lanes.begin_joins(lane, &mut self.joins);
         if joins {
-            self.want_predecessors(node, Some(lane));
+            self.points_before(node, |lanes, point, joins| lanes.join(lane, point, joins));
         }
         if self.nodes[node].is_folded {
-            self.lanes.want_own(lane);
+            self.lanes.join_own(lane, &mut self.joins);
         }
-        self.lanes.take_wanted(Some(lane), &mut self.joins);
     }
 
-    /// Wants the points of all launched nodes before this one.
-    fn want_predecessors(&mut self, node: u32, lane: Option<u8>) {
+    /// The points of all launched nodes before this one.
+    #[inline]
+    fn points_before(&mut self, node: u32, mut each: impl FnMut(&mut Lanes, Point, &mut Vec<Point>)) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             let it = self.edge(edge);
             let from = &self.nodes[it.from];
             edge = it.into_next;
             if from.kind.is_device() {
-                self.lanes.want(lane, Point { lane: from.lane, value: from.value });
+                each(&mut self.lanes, Point { lane: from.lane, value: from.value }, &mut self.joins);
                 continue;
             }
             let mut list = from.points;
             while let Some((point, rest)) = self.points.split(list) {
-                self.lanes.want(lane, point);
+                each(&mut self.lanes, point, &mut self.joins);
                 list = rest;
             }
         }
@@ -371,8 +372,8 @@ impl Graph {
 
     /// A node of no lane stands for the points of those before it.
     pub(crate) fn collect_points(&mut self, node: u32) {
-        self.want_predecessors(node, None);
-        self.lanes.take_wanted(None, &mut self.joins);
+        self.joins.clear();
+        self.points_before(node, |lanes, point, points| lanes.gather(point, points));
         let mut list = NONE;
         for point in &self.joins {
             list = self.points.push(list, *point);

@@ -57,37 +57,25 @@ impl Edges {
     }
 
     /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
-    #[inline(always)] // two calls, and in one of them most of the edge is known
+    #[inline(always)] // in each call most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
-        let Edge { mark, is_asked, is_counted, .. } = edge;
-        if slots[edge.to as usize].into != NONE {
-            // Made here, it is not made in memory where it is not needed.
-            return self.add_apart(slots, Edge::new(edge.from, edge.to, mark, is_asked, is_counted));
-        }
-        self.link_first(slots, edge);
-    }
-
-    /// As [`Edges::link`], from a node that is launched to one behind it.
-    #[inline(always)] // one call
-    pub fn link_launched(&mut self, slots: &mut [Slot], first: u32, then: u32) {
-        let edge = Edge::new(first, then, Mark::Launched, false, false);
-        if slots[then as usize].into == NONE { self.link_first(slots, edge) } else { self.add(slots, edge) }
-    }
-
-    /// An edge into a node without any.
-    #[inline(always)] // as `link`
-    fn link_first(&mut self, slots: &mut [Slot], edge: Edge) {
         let [from, to] = two(slots, edge.from, edge.to);
-        if from.out.first == NONE {
-            return self.link_only(from, to, edge);
+        let out = from.out;
+        if to.into == NONE {
+            self.link_in_slot(from, to, edge)
+        } else {
+            self.add(from, to, edge)
         }
-        let last = from.out.last;
-        self.link_in_slot(from, to, edge);
-        self.link_out(slots, last, edge.to | IN_SLOT);
+        if out.first == NONE {
+            from.out.first = from.out.last;
+        } else {
+            let index = from.out.last;
+            self.get_mut(slots, out.last).out_next = index;
+        }
     }
 
     /// An edge into a node without any. It is the last out of the node before.
-    #[inline(always)]
+    #[inline(always)] // as `link`
     fn link_in_slot(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
         // `to.edge.to` is the number of that slot, for ever.
         let (it, index) = (&mut to.edge, edge.to | IN_SLOT);
@@ -95,43 +83,21 @@ impl Edges {
         (it.mark, it.is_asked, it.is_counted) = (edge.mark, edge.is_asked, edge.is_counted);
         to.into = index;
         self.room -= 1;
-        from.out.last = index;
+        it.out_previous = std::mem::replace(&mut from.out.last, index);
     }
 
-    #[inline(never)]
-    fn add_apart(&mut self, slots: &mut [Slot], edge: Edge) {
-        self.add(slots, edge);
-    }
-
-    /// An edge into a node that has others is the first of those from now on.
-    #[inline(always)] // as `link_launched`
-    fn add(&mut self, slots: &mut [Slot], edge: Edge) {
-        let index = self.take();
-        let [from, to] = two(slots, edge.from, edge.to);
+    /// An edge into a node that has others is the first of those from now on. It is the last out of the node before.
+    #[inline(always)] // as `link`
+    fn add(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
+        let index = match self.all.get(self.free as usize) {
+            Some(free) => std::mem::replace(&mut self.free, free.out_next),
+            None => self.grow(),
+        };
         let newest = std::mem::replace(&mut to.into, index);
-        self.all[index as usize] = Edge { into_next: newest, ..edge };
+        let out_previous = std::mem::replace(&mut from.out.last, index);
+        self.all[index as usize] = Edge { into_next: newest, out_previous, ..edge };
         self.leading_to(to, newest).into_previous = index;
         self.room -= 1;
-        let last = std::mem::replace(&mut from.out.last, index);
-        if from.out.first == NONE {
-            from.out.first = index;
-        } else {
-            self.all[index as usize].out_previous = last;
-            self.get_mut(slots, last).out_next = index;
-        }
-    }
-
-    /// A free place for an edge that stands in no slot.
-    #[inline]
-    fn take(&mut self) -> u32 {
-        let index = self.free;
-        match self.all.get(index as usize) {
-            Some(free) => {
-                self.free = free.out_next;
-                index
-            }
-            None => self.grow(),
-        }
     }
 
     /// As [`Edges::link`], of two nodes that have no such edges.
@@ -139,13 +105,6 @@ impl Edges {
     pub fn link_only(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
         self.link_in_slot(from, to, edge);
         from.out.first = to.into;
-    }
-
-    /// An edge follows another one out of its node.
-    #[inline(never)]
-    fn link_out(&mut self, slots: &mut [Slot], last: u32, index: u32) {
-        self.get_mut(slots, last).out_next = index;
-        self.get_mut(slots, index).out_previous = last;
     }
 
     #[cold]

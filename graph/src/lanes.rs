@@ -64,10 +64,6 @@ pub(crate) struct Lanes {
     /// The last values of all lanes at the newest barrier.
     barrier_values: Vec<u64>,
     barrier: u64,
-    /// The joins of the node at hand: the latest value of each lane, and the lanes that have one, a bit each. There are
-    /// none between two nodes.
-    latest: [u64; LANES],
-    wanted: u64,
     pub joins: u64,
     pub joins_saved: u64,
 }
@@ -100,8 +96,6 @@ impl Lanes {
             joined: vec![0; count * count],
             barrier_values: vec![0; count],
             barrier: 0,
-            latest: [0; LANES],
-            wanted: 0,
             joins: 0,
             joins_saved: 0,
         }

@@ -304,7 +304,8 @@ impl Slot {
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
         (self.in_convoy, self.is_convoy, self.is_folded) = (spec.in_convoy, false, false);
-        (self.has_name, self.is_kept, self.is_absent, self.is_alone) = (false, false, false, false);
+        (self.has_name, self.is_kept) = (!spec.name.is_empty(), false);
+        (self.is_absent, self.is_alone) = (false, false);
     }
 
     /// It is handed out by the call that appends it.

@@ -97,6 +97,7 @@ impl Nodes {
         (slot.number, slot.is_absent) = (self.made, false);
         self.made += 1;
         (slot.kind, slot.own, slot.device) = (spec.kind, spec.priority, spec.device);
+        slot.has_name |= !spec.name.is_empty();
         slot.effective = slot.effective.max(spec.priority);
         if !spec.name.is_empty() {
             self.set_name(index, spec.name);
@@ -128,9 +129,9 @@ impl Nodes {
         self.free = index as u32;
     }
 
+    /// The name of a node whose slot says that it has one.
     #[inline]
     fn set_name(&mut self, index: u32, name: &str) {
-        self.slots[index as usize].has_name = true;
         let kept = &mut self.names[index as usize];
         kept.clear();
         kept.push_str(name);

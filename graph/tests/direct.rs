@@ -252,13 +252,18 @@ type Told = (NodeId, u8, Vec<overtake_graph::Point>);
 
 /// Hands a node out, in one call where that may be, else in two. Tells whether it was in one.
 fn behind_joins(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (Told, bool) {
+    let sorted = |joins: &[overtake_graph::Point]| {
+        let mut joins = joins.to_vec();
+        joins.sort_unstable_by_key(|point| point.lane);
+        joins
+    };
     if let Some((node, lane)) = at_once.then(|| graph.append_running_behind_joins(spec)).flatten() {
-        return ((node, lane, graph.joins().to_vec()), true);
+        return ((node, lane, sorted(graph.joins())), true);
     }
     let node = graph.append(spec).unwrap();
     let ready = graph.next(Runner::Device).unwrap();
     assert_eq!(ready.node, node);
-    ((node, ready.place.unwrap().lane, ready.joins.to_vec()), false)
+    ((node, ready.place.unwrap().lane, sorted(ready.joins)), false)
 }
 
 /// Rows of nodes, each of which comes after two of the row before.

@@ -1,6 +1,6 @@
 //! Joins: the points of other lanes that a lane waits for before a node.
 
-use super::{LANES, Lane, Lanes};
+use super::{LANES, Lanes};
 use crate::node::Point;
 
 impl Lanes {
@@ -26,68 +26,76 @@ impl Lanes {
 
     /// Begins the joins of a node in this lane: with those of a barrier, if there is a new one.
     #[inline]
-    pub fn begin_joins(&mut self, lane: u8) {
+    pub fn begin_joins(&mut self, lane: u8, joins: &mut Vec<Point>) {
+        joins.clear();
         if self.has_new_barrier(lane) {
-            self.join_barrier(lane);
+            self.join_barrier(lane, joins);
         }
     }
 
-    fn join_barrier(&mut self, lane: u8) {
+    fn join_barrier(&mut self, lane: u8, joins: &mut Vec<Point>) {
         self.lanes[usize::from(lane) % LANES].barrier = self.barrier;
         for other in 0..self.count() {
-            self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
+            self.join(lane, Point { lane: other, value: self.barrier_values[usize::from(other)] }, joins);
         }
     }
 
-    /// A node of this lane wants its last point to be marked, which is of another strand.
-    pub fn want_own(&mut self, lane: u8) {
-        let Lane { submitted, completed, .. } = self.lanes[usize::from(lane) % LANES];
-        if completed < submitted {
-            self.want_other(Some(lane), Point { lane, value: submitted });
-        }
-    }
-
-    /// A node, in this lane if in any, has to come after `point`.
+    /// The node at hand, in this lane, has to come after `point`.
     #[inline]
-    pub fn want(&mut self, lane: Option<u8>, point: Point) {
-        if lane != Some(point.lane) && self.lanes[usize::from(point.lane) % LANES].completed < point.value {
-            self.want_other(lane, point);
+    pub fn join(&mut self, lane: u8, point: Point, joins: &mut Vec<Point>) {
+        if lane != point.lane && self.is_open(point) {
+            self.join_open(lane, point, joins);
         }
     }
 
-    fn want_other(&mut self, lane: Option<u8>, point: Point) {
-        let is_joined = lane.is_some_and(|lane| self.joined[self.pair(lane, point.lane)] >= point.value);
-        let bit = 1 << point.lane;
-        if is_joined || self.wanted & bit != 0 {
-            self.joins_saved += u64::from(lane.is_some());
+    /// It has to come after the last point of its own lane, which is of another strand.
+    pub fn join_own(&mut self, lane: u8, joins: &mut Vec<Point>) {
+        let point = Point { lane, value: self.lanes[usize::from(lane) % LANES].submitted };
+        if self.is_open(point) {
+            self.join_open(lane, point, joins);
         }
-        if is_joined {
+    }
+
+    /// `point` is one of those that a node of no lane stands for, unless it is complete.
+    #[inline]
+    pub fn gather(&self, point: Point, points: &mut Vec<Point>) {
+        if self.is_open(point) {
+            add(point, points);
+        }
+    }
+
+    /// Whether the lane may not have come to the point.
+    #[inline]
+    fn is_open(&self, point: Point) -> bool {
+        self.lanes[usize::from(point.lane) % LANES].completed < point.value
+    }
+
+    #[inline]
+    fn join_open(&mut self, lane: u8, point: Point, joins: &mut Vec<Point>) {
+        let pair = usize::from(lane) * usize::from(self.count) + usize::from(point.lane);
+        let joined = &mut self.joined[pair];
+        if *joined >= point.value {
+            self.joins_saved += 1;
             return;
         }
-        let latest = &mut self.latest[usize::from(point.lane) % LANES];
-        *latest = if self.wanted & bit == 0 { point.value } else { point.value.max(*latest) };
-        self.wanted |= bit;
-    }
-
-    /// The points wanted, one for each lane. Where they are the joins of a node in a lane, that lane has joined them.
-    #[inline]
-    pub fn take_wanted(&mut self, lane: Option<u8>, into: &mut Vec<Point>) {
-        into.clear();
-        while self.wanted != 0 {
-            let other = self.wanted.trailing_zeros() as u8;
-            self.wanted &= self.wanted - 1;
-            let value = self.latest[usize::from(other) % LANES];
-            into.push(Point { lane: other, value });
-            if let Some(lane) = lane {
-                let pair = self.pair(lane, other);
-                self.joined[pair] = value;
-                self.joins += 1;
-            }
+        *joined = point.value;
+        if add(point, joins) {
+            self.joins += 1;
+        } else {
+            self.joins_saved += 1;
         }
     }
+}
 
-    #[inline]
-    fn pair(&self, lane: u8, other: u8) -> usize {
-        usize::from(lane) * usize::from(self.count) + usize::from(other)
+/// Adds a point to those of a node, which are one for each lane: the last. Returns whether it is the first of its lane.
+#[inline(always)] // its callers are small, and the answer is known in each of its ends
+fn add(point: Point, points: &mut Vec<Point>) -> bool {
+    for known in points.iter_mut() {
+        if known.lane == point.lane {
+            known.value = known.value.max(point.value);
+            return false;
+        }
     }
+    points.push(point);
+    true
 }
