@@ -6,7 +6,7 @@ use copies::copy::CopyHandle;
 use graph::{NodeId, Priority};
 use hal::Event;
 
-use crate::dispatch::marks::Join;
+use crate::dispatch::marks::Joins;
 use crate::work::function::{Function, Work};
 use crate::work::lane::Call;
 
@@ -48,7 +48,7 @@ pub(crate) struct Kit {
     /// The step at hand, if it is another.
     pub other: Option<Step>,
     /// The joins before the launch.
-    pub joins: Vec<Join>,
+    pub joins: Joins,
     /// The copies of the launch.
     pub copies: Vec<CopyHandle>,
 }

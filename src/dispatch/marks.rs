@@ -41,6 +41,21 @@ pub(crate) struct Join {
     pub record: Option<u64>,
 }
 
+/// The joins of the launch at hand. Their memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Joins {
+    /// The last point of the lane itself is to be marked. It is the first, so the mark waits for no other lane.
+    pub own: Option<Mark>,
+    pub others: Vec<Join>,
+}
+
+impl Joins {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.own.is_none() && self.others.is_empty()
+    }
+}
+
 /// The last mark of each lane that the device has come to, of lanes where it has come to one of these, which are by
 /// lane, the oldest first. The newest is asked about second: most often it is reached too.
 pub(crate) fn furthest(
@@ -176,18 +191,15 @@ impl Marks {
         self.early > 0
     }
 
-    /// Whether the last point is to be marked before the next launch.
+    /// The mark of the last point before the next launch, if points are marked early or this one `is_wanted`.
     #[inline]
-    pub fn is_marked_early(&self) -> bool {
-        self.early > 0 && self.is_uncovered()
-    }
-
-    /// Marks it: a join of the lane itself.
-    #[inline]
-    pub fn mark_early(&mut self, lane: u8) -> Option<Join> {
-        self.early -= 1;
+    pub fn mark_own(&mut self, is_wanted: bool) -> Option<Mark> {
+        if !self.is_uncovered() || !(self.early > 0 || is_wanted) {
+            return None;
+        }
+        self.early = self.early.saturating_sub(1);
         let event = self.take_event()?;
-        Some(Join { lane, event, record: Some(self.submitted) })
+        Some(Mark::new(self.submitted, event))
     }
 
     /// The first mark that stands for this point. It is one of the newest, if there is one.

@@ -63,14 +63,21 @@ impl Shared {
     /// never lets it go. The caller finds the tasks in the graph that it has submitted before.
     #[inline]
     pub fn enter_here(self: &Arc<Shared>) -> Result<Held<'_>, Error> {
-        if !self.process.is_this() {
-            return Err(Error::Forked);
-        }
+        self.may_enter()?;
+        Ok(self.enter_as_caller())
+    }
+
+    /// The first part of [`Shared::enter_here`]: to return the state in a result costs as much as to take the lock.
+    #[inline]
+    pub fn may_enter(&self) -> Result<(), Error> {
+        if self.process.is_this() { Ok(()) } else { Err(Error::Forked) }
+    }
+
+    /// The second.
+    #[inline]
+    pub fn enter_as_caller(self: &Arc<Shared>) -> Held<'_> {
         let held = self.enter();
-        if self.intake.has_news() {
-            return Ok(self.enter_behind_news(held));
-        }
-        Ok(held)
+        if self.intake.has_news() { self.enter_behind_news(held) } else { held }
     }
 
     /// Tasks that arrive may be ready, and the caller may not look for steps.

@@ -248,6 +248,13 @@ impl State {
     /// A new task is of this character. Its copies are expected.
     #[inline]
     pub fn expect(&mut self, character: Character) {
+        if character.kind != Kind::Kernel {
+            self.expect_other(character);
+        }
+    }
+
+    #[inline(never)]
+    fn expect_other(&mut self, character: Character) {
         match character.kind {
             Kind::Copy(_) => {
                 let expected = self.expectations.begun(character);

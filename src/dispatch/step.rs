@@ -6,7 +6,7 @@ use copies::copy::CopyHandle;
 use graph::{Cause, Kind, NodeId, Runner};
 
 use crate::dispatch::kit::{Kit, Launching, Step};
-use crate::dispatch::marks::{Join, Mark};
+use crate::dispatch::marks::{Joins, Mark};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
 use crate::work::caught::Panic;
@@ -173,9 +173,10 @@ impl State {
         kit.launching.call = Call { node, turn, lane, priority: ready.priority, can_begin };
         kit.ahead.count = 0;
         if ready.joins.is_empty() {
-            kit.joins.clear();
-            kit.launching.call.can_begin.set(self.marks[usize::from(lane)].can_begin);
-            self.mark_early(lane, &mut kit.joins);
+            let marks = &mut self.marks[usize::from(lane)];
+            kit.launching.call.can_begin.set(marks.can_begin);
+            kit.joins.others.clear();
+            kit.joins.own = marks.mark_own(false);
         } else {
             self.take_joins(lane, &mut kit.joins);
         }
@@ -188,28 +189,20 @@ impl State {
         Next::Launch
     }
 
-    /// The joins that the graph tells, for the launch at hand in this lane. One of the lane itself is the first.
+    /// The joins that the graph tells, for the launch at hand in this lane.
     #[inline(always)] // once in each of two ways to launch
-    pub fn take_joins(&mut self, lane: u8, joins: &mut Vec<Join>) {
-        joins.clear();
-        self.mark_early(lane, joins);
+    pub fn take_joins(&mut self, lane: u8, joins: &mut Joins) {
         let State { graph, marks, .. } = self;
+        let mut is_own_wanted = false;
+        joins.others.clear();
         for point in graph.joins() {
-            if point.lane != lane {
-                joins.push(marks[usize::from(point.lane)].join(*point));
-            } else if joins.is_empty() || joins[0].lane != lane {
-                joins.insert(0, marks[usize::from(lane)].join(*point));
+            if point.lane == lane {
+                is_own_wanted = true;
+            } else {
+                joins.others.push(marks[usize::from(point.lane)].join(*point));
             }
         }
-    }
-
-    /// The last point of the lane is marked before the launch at hand, if points are to be marked early.
-    #[inline]
-    pub fn mark_early(&mut self, lane: u8, joins: &mut Vec<Join>) {
-        let marks = &mut self.marks[usize::from(lane)];
-        if marks.is_marked_early() {
-            joins.extend(marks.mark_early(lane));
-        }
+        joins.own = marks[usize::from(lane)].mark_own(is_own_wanted);
     }
 
     /// A node of the device without work is launched, such as a task that was named and has none.
@@ -244,17 +237,18 @@ impl State {
 
     /// The joins of a launch have been made.
     #[inline(always)] // as `launched`
-    pub fn joined(&mut self, lane: u8, joins: &[Join]) {
-        let (mut waits, mut records) = (0, 0);
-        for join in joins {
-            // A point of its own lane is only marked.
-            waits += u64::from(join.lane != lane);
+    pub fn joined(&mut self, lane: u8, joins: &Joins) {
+        let mut records = u64::from(joins.own.is_some());
+        if let Some(mark) = joins.own {
+            self.marks[usize::from(lane)].push(mark);
+        }
+        for join in &joins.others {
             if let Some(value) = join.record {
                 records += 1;
                 self.marks[usize::from(join.lane)].push(Mark::new(value, join.event));
             }
         }
-        self.statistics.joins += waits;
+        self.statistics.joins += joins.others.len() as u64;
         if records != 0 {
             self.statistics.marks += records;
             self.sleepers.leave_news();
@@ -263,10 +257,13 @@ impl State {
 
     /// A join could not be made.
     #[cold]
-    pub fn not_joined(&mut self, launching: &mut Launching, joins: &[Join], error: hal::Error) {
-        let node = launching.call.node;
-        for join in joins.iter().filter(|join| join.record.is_some()) {
-            self.marks[usize::from(join.lane)].give_back(join.event);
+    pub fn not_joined(&mut self, launching: &mut Launching, joins: Option<&Joins>, error: hal::Error) {
+        let (node, lane) = (launching.call.node, launching.call.lane);
+        if let Some(Joins { own, others }) = joins {
+            own.iter().for_each(|mark| self.marks[usize::from(lane)].give_back(mark.event));
+            for join in others.iter().filter(|join| join.record.is_some()) {
+                self.marks[usize::from(join.lane)].give_back(join.event);
+            }
         }
         if let Some(body) = self.bodies.get(node) {
             std::mem::swap(&mut body.work, &mut launching.work);

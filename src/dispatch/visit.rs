@@ -12,7 +12,7 @@ use crate::dispatch::body::bury;
 use crate::dispatch::captures;
 use crate::dispatch::inside;
 use crate::dispatch::kit::{Kit, Launching, Step};
-use crate::dispatch::marks::{Join, Mark};
+use crate::dispatch::marks::{Joins, Mark};
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
@@ -76,28 +76,29 @@ impl Shared {
     #[inline]
     pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
         let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
-        let lane = launching.call.lane;
-        if held.marks[usize::from(lane)].is_marked_early() {
-            kit.joins.clear();
-            held.mark_early(lane, &mut kit.joins);
+        let (lane, visits) = (launching.call.lane, held.visits());
+        kit.joins.own = held.marks[usize::from(lane)].mark_own(false);
+        let is_done = if kit.joins.own.is_some() {
+            kit.joins.others.clear();
             held.pause();
-            self.launch_behind(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit);
+            self.launch_behind(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit)
         } else {
             // Nothing has changed that a thread waits for.
             held.pause();
-            self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
-        }
-        self.go_on(held, kit, &mut visit);
+            self.launch_here(held, &mut launching, None, &mut kit.copies, &mut visit)
+        };
+        self.go_on(held, kit, &mut visit, is_done.then_some(visits));
     }
 
     /// As [`Shared::pump_from`], behind the joins that the graph tells.
     #[inline]
     pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
         let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
+        let visits = held.visits();
         held.take_joins(launching.call.lane, &mut kit.joins);
         held.pause();
-        self.launch_here(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit);
-        self.go_on(held, kit, &mut visit);
+        let is_done = self.launch_here(held, &mut launching, Some(&kit.joins), &mut kit.copies, &mut visit);
+        self.go_on(held, kit, &mut visit, is_done.then_some(visits));
     }
 
     /// As [`Shared::pump`], behind a task that has just been appended: most often it is the only step.
@@ -110,12 +111,12 @@ impl Shared {
             let_go(&mut held);
             let Kit { launching, joins, copies, .. } = &mut *kit;
             if joins.is_empty() {
-                self.launch_here(&mut held, launching, &[], copies, &mut visit);
+                self.launch_here(&mut held, launching, None, copies, &mut visit);
             } else {
                 self.launch_behind(&mut held, launching, joins, copies, &mut visit);
             }
         }
-        self.go_on(&mut held, kit, &mut visit);
+        self.go_on(&mut held, kit, &mut visit, None);
     }
 
     /// Begins a visit with a launch. No thread has the turn. The calling thread is inside of the dispatcher until the
@@ -128,12 +129,20 @@ impl Shared {
         (kit, inside::Inside::begin(Arc::as_ptr(self) as usize), Visit::new(self))
     }
 
-    /// Ends a visit that has begun with a launch: with the steps behind that, if there are any.
+    /// Ends a visit that has begun with a launch: with the steps behind that, if there are any. There are none if there
+    /// was none before a launch that is done, and no other thread has taken the lock since: it had so many `visits`.
     #[inline(always)] // as `begin_with_launch`
-    fn go_on<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, kit: Box<Kit>, visit: &mut Visit<'s>) {
+    fn go_on<'s>(
+        self: &'s Arc<Shared>,
+        held: &mut Held<'s>,
+        kit: Box<Kit>,
+        visit: &mut Visit<'s>,
+        visits: Option<u64>,
+    ) {
         held.collect();
         held.kit = Some(kit);
-        if held.may_have_step() {
+        let is_alone = visits.is_some_and(|visits| visits == held.visits()) && !held.intake.has_news();
+        if !is_alone && held.may_have_step() {
             self.take_steps(held, visit, &mut || false)
         } else {
             held.turn.end()
@@ -175,7 +184,7 @@ impl Shared {
             } else if ahead.count > 0 {
                 taken = self.launch_volley(held, (launching, ahead), copies, visit, visits);
             } else if joins.is_empty() {
-                self.launch_here(held, launching, &[], copies, visit);
+                self.launch_here(held, launching, None, copies, visit);
             } else {
                 self.launch_behind(held, launching, joins, copies, visit);
             }
@@ -218,40 +227,46 @@ impl Shared {
         self: &'s Arc<Shared>,
         held: &mut Held<'s>,
         launching: &mut Launching,
-        joins: &[Join],
+        joins: &Joins,
         copies: &mut Vec<CopyHandle>,
         visit: &mut Visit<'s>,
-    ) {
-        self.launch_here(held, launching, joins, copies, visit);
+    ) -> bool {
+        self.launch_here(held, launching, Some(joins), copies, visit)
     }
 
-    /// Makes a launch behind its joins, and takes the lock again to report it.
+    /// Makes a launch behind its joins, and takes the lock again to report it. Returns whether it is done.
     #[inline(always)] // of four callers three have no joins; those that submit know most of the launch
     fn launch_here<'s>(
         self: &'s Arc<Shared>,
         held: &mut Held<'s>,
         launching: &mut Launching,
-        joins: &[Join],
+        joins: Option<&Joins>,
         copies: &mut Vec<CopyHandle>,
         visit: &mut Visit<'s>,
-    ) {
+    ) -> bool {
         let lane = launching.call.lane;
-        if let Err(error) = visit.begin(self, lane).and_then(|()| self.join(lane, joins)) {
+        let mut joined = visit.begin(self, lane);
+        if let (Ok(()), Some(joins)) = (&joined, joins) {
+            joined = self.join(lane, joins);
+        }
+        if let Err(error) = joined {
             held.take_again();
-            return held.not_joined(launching, joins, error);
+            held.not_joined(launching, joins, error);
+            return false;
         }
         let (outcome, lost) = self.launch(launching, copies, visit);
-        if joins.is_empty() {
-            held.take_again();
-        } else {
-            held.take_again();
+        held.take_again();
+        if let Some(joins) = joins {
             held.joined(lane, joins);
         }
+        let is_done = matches!(outcome, Ok(More::Done));
         held.launched(launching, copies, outcome);
         if let Some(error) = lost {
             let fault = held.fault(launching.call.node, Reason::Device(*error));
             held.lose(fault);
+            return false;
         }
+        is_done
     }
 
     /// Calls the function of a launch. Returns its outcome, and the error of a device that is lost.
@@ -317,16 +332,16 @@ impl Shared {
 
     /// Makes the joins of a launch in this lane.
     #[inline(always)] // as `launch_here`
-    fn join(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
+    fn join(&self, lane: u8, joins: &Joins) -> hal::Result<()> {
         let (driver, stream) = (&*self.driver, self.lane(lane).raw());
-        for join in joins {
+        if let Some(mark) = joins.own {
+            driver.event_record(mark.event, stream)?;
+        }
+        for join in &joins.others {
             if join.record.is_some() {
                 driver.event_record(join.event, self.lane(join.lane).raw())?;
             }
-            // A point of its own lane is only marked. It is the first, so the mark waits for no other lane.
-            if join.lane != lane {
-                driver.stream_wait_event(stream, join.event)?;
-            }
+            driver.stream_wait_event(stream, join.event)?;
         }
         Ok(())
     }

@@ -148,7 +148,7 @@ impl Shared {
         if let Err(error) = visit.begin(self, launching.call.lane) {
             held.take_again();
             held.take_back(launches);
-            held.not_joined(launching, &[], error);
+            held.not_joined(launching, None, error);
             return 1;
         }
         let (mut outcome, mut lost) = self.launch(launching, copies, visit);

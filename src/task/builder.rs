@@ -168,14 +168,16 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn submit_here(self) -> Result<Handle, Error> {
-        let mut held = self.shared.enter_here()?;
-        if !self.may_launch_at_once(&held) {
-            return self.submit_waiting(held);
-        }
-        if let Some((node, lane)) = self.launch_at_once(&mut held) {
+        self.shared.may_enter()?;
+        let mut held = self.shared.enter_as_caller();
+        let Some((nodes, count)) = self.few_before(&held) else { return self.submit_waiting(held) };
+        let spec = self.spec(&nodes[..count]);
+        if count < 2
+            && let Some((node, lane)) = held.graph.append_running(&spec)
+        {
             return Ok(self.submit_running(&mut held, node, lane));
         }
-        match self.launch_behind_joins(&mut held) {
+        match held.graph.append_running_behind_joins(&spec) {
             Some((node, lane)) => Ok(self.submit_joining(&mut held, node, lane)),
             None => self.submit_waiting(held),
         }
@@ -194,11 +196,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self.after[1].is_none() && self.is_usual()
     }
 
-    /// Whether all of the few tasks before it are of its dispatcher, and none has failed.
+    /// Whether a task before it is of its dispatcher, and has not failed.
     #[inline]
-    fn may_follow(&self, is_own: impl Fn(&Handle) -> bool) -> bool {
-        let is_usable = |first: &Handle| is_own(first) && !first.shared_outcome().has_failed();
-        self.after.iter().map_while(|first| *first).all(is_usable)
+    fn may_follow(first: &Handle, is_own: impl Fn(&Handle) -> bool) -> bool {
+        is_own(first) && !first.shared_outcome().has_failed()
     }
 
     /// Leaves the task to the thread that has the turn, which takes it without being waited for.
@@ -211,7 +212,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             return self.submit_here();
         }
         // Looked at with the desk at hand: a task that fails later finds this one there.
-        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow(|first| first.is_of(shared));
+        let may_follow = |first: &Handle| Self::may_follow(first, |first| first.is_of(shared));
+        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.after[0].is_none_or(may_follow);
         let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
         let TaskBuilder { set, name, work, after, kind, device, priority, announced, .. } = self;
         if let Work::Launch(work) = work {

@@ -13,32 +13,21 @@ use crate::task::handle::Handle;
 use crate::work::lane::{Call, Submitted};
 
 impl<'t> TaskBuilder<'t, '_> {
-    /// Whether it may be launched now by this thread.
+    /// The nodes of the few tasks before it, and how many they are, if it may be launched now by this thread.
     #[inline]
-    pub(super) fn may_launch_at_once(&self, held: &State) -> bool {
-        let is_own = |first: &Handle| held.bodies.are_home_of(first.shared_outcome());
-        self.is_usual() && held.may_launch_at_once() && self.may_follow(is_own)
-    }
-
-    /// Appends the task to the graph, which may be launched now, behind one other task at most and no join. If that is
-    /// not its place, nothing has changed.
-    #[inline]
-    pub(super) fn launch_at_once(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        if self.after[1].is_some() {
+    pub(super) fn few_before(&self, held: &State) -> Option<([NodeId; FEW], usize)> {
+        if !self.is_usual() || !held.may_launch_at_once() {
             return None;
         }
-        held.graph.append_running(&self.spec(self.after[0].map(Handle::node).as_slice()))
-    }
-
-    /// The same behind joins.
-    #[inline]
-    pub(super) fn launch_behind_joins(&self, held: &mut State) -> Option<(NodeId, u8)> {
         let (mut nodes, mut count) = ([NodeId::NONE; FEW], 0);
         for (place, first) in nodes.iter_mut().zip(self.after.iter().map_while(|first| *first)) {
+            if !Self::may_follow(first, |first| held.bodies.are_home_of(first.shared_outcome())) {
+                return None;
+            }
             *place = first.node();
             count += 1;
         }
-        held.graph.append_running_behind_joins(&self.spec(&nodes[..count]))
+        Some((nodes, count))
     }
 
     #[inline]
