@@ -68,7 +68,8 @@ impl<'s, S: Sleeps> Held<'s, S> {
 
     fn ring(&self, calls: Calls) {
         if let Some(index) = calls.sleeper {
-            self.bells[index as usize].ring();
+            // It may nap.
+            self.bells[index as usize].wake();
         }
         if let Some(index) = calls.watcher {
             self.bells[index as usize].wake();

@@ -133,6 +133,7 @@ impl Model {
         loop {
             let seen = bell.count();
             let mut held = self.enter();
+            held.sleepers.wakes(index);
             if held.ended == self.all {
                 // In the dispatcher the end of a bell does that.
                 drop(held);
@@ -147,14 +148,18 @@ impl Model {
                 held.functions -= 1;
                 held.sleepers.runs();
                 drop(held);
+            } else if held.sleepers.sleeps(index) {
+                drop(held);
+                // The nap.
+                thread::yield_now();
+                continue;
             } else {
-                held.sleepers.sleeps(index);
                 drop(held);
                 bell.wait(&RealHost::new(), None, &mut || bell.count() != seen);
                 continue;
             }
             let mut held = self.enter();
-            held.sleepers.has_run();
+            held.sleepers.has_run(hal::Nanos::ZERO);
             held.ended += 1;
             if held.ended == self.all {
                 held.tell();
@@ -177,6 +182,9 @@ impl Model {
             if held.ended == self.all {
                 held.sleepers.leave_watch();
                 return false;
+            }
+            if held.functions > 0 {
+                held.sleepers.expects_function();
             }
             if held.functions > 0 && held.sleepers.may_leave_watch(self.bells.len()) {
                 held.functions -= 1;
@@ -284,6 +292,26 @@ fn the_watch_is_never_left_to_none() {
         held.tell();
         model.pump(held);
         model.submit(1, 0);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        model.assert_over();
+    });
+}
+
+/// A watch that is left for a short function is found by the thread that stands by, which is not rung.
+#[test]
+fn a_watch_that_is_left_is_found_behind_a_nap() {
+    check(3, || {
+        let model = Model::new(1, 4, 2);
+        let mut held = model.enter();
+        held.sleepers.runs();
+        held.sleepers.has_run(hal::Nanos::ZERO);
+        held.functions = 2;
+        drop(held);
+        let threads = [0, 1].map(|index| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || model.serve(index))
+        });
+        model.submit(2, 0);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         model.assert_over();
     });

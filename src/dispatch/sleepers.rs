@@ -4,6 +4,16 @@
 //! All threads are alike. One of them keeps the *watch*: it looks at the device's marks. It may leave the watch to
 //! another one, and run the function for which it has seen the mark: that function begins at once, and not when a
 //! thread has been woken for it.
+//!
+//! To wake that other thread takes microseconds, for which the function would wait. So where functions are short, one
+//! of the threads that sleep *stands by*: it naps, and finds a watch that has been left. It is not woken then.
+
+use hal::Nanos;
+
+/// Functions that take longer than this are worth waking a thread for: that takes about as long.
+const SHORT_RUN: Nanos = Nanos::from_us(20);
+/// A thread stands by for so many naps after the thread on watch has last seen a function that has not ended.
+const NAPS_OF_STANDBY: u32 = if cfg!(loom) { 2 } else { 200 };
 
 /// The thread that keeps the watch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +34,12 @@ pub(crate) struct Sleepers {
     asleep: u64,
     /// Threads that run functions.
     running: u32,
+    /// The last function took so long, or half as long as those before it.
+    recent_run: Option<Nanos>,
+    /// The thread that stands by. It looks for something to do behind each nap, also if it is not rung.
+    standby: Option<u32>,
+    /// A thread is to stand by for so many naps.
+    naps_of_standby: u32,
     watch: Watch,
     /// There is something that the thread on watch has not seen, and has to look at now.
     pub has_news: bool,
@@ -54,9 +70,41 @@ pub(crate) trait Sleeps {
 }
 
 impl Sleepers {
-    /// The thread has found nothing to do.
-    pub fn sleeps(&mut self, index: usize) {
+    /// The thread looks for something to do.
+    pub fn wakes(&mut self, index: usize) {
+        self.asleep &= !(1 << index);
+        if self.standby == Some(index as u32) {
+            self.standby = None;
+        }
+    }
+
+    /// The thread has found nothing to do. Returns whether it stands by: then it naps.
+    pub fn sleeps(&mut self, index: usize) -> bool {
         self.asleep |= 1 << index;
+        let stands_by = self.lacks_standby();
+        if stands_by {
+            self.standby = Some(index as u32);
+            self.naps_of_standby -= 1;
+        }
+        stands_by
+    }
+
+    /// The thread on watch has seen a function that has not ended. If it is as short as the last ones, a thread stands
+    /// by.
+    pub fn expects_function(&mut self) {
+        let is_short = self.recent_run.is_some_and(|span| span < SHORT_RUN);
+        self.naps_of_standby = if is_short { NAPS_OF_STANDBY } else { 0 };
+    }
+
+    #[inline]
+    fn lacks_standby(&self) -> bool {
+        self.standby.is_none() && self.naps_of_standby > 0
+    }
+
+    /// No thread finds the watch by itself.
+    #[inline]
+    fn misses_watch(&self) -> bool {
+        self.watch == Watch::Free && self.standby.is_none()
     }
 
     /// The thread runs a function.
@@ -64,9 +112,11 @@ impl Sleepers {
         self.running += 1;
     }
 
-    /// It has run.
-    pub fn has_run(&mut self) {
+    /// It has run for so long.
+    pub fn has_run(&mut self, span: Nanos) {
         self.running -= 1;
+        let before = self.recent_run.unwrap_or(Nanos::ZERO);
+        self.recent_run = Some(span.max(Nanos(before.0 / 2)));
     }
 
     /// Keeps the watch, if no other thread does.
@@ -113,7 +163,8 @@ impl Sleepers {
     /// Whether there may be threads that have something to do.
     #[inline]
     pub fn may_call(&self, has_function: impl FnOnce() -> bool) -> bool {
-        (self.asleep != 0 && (self.watch == Watch::Free || has_function())) || self.called_watcher().is_some()
+        (self.asleep != 0 && (self.misses_watch() || self.lacks_standby() || has_function()))
+            || self.called_watcher().is_some()
     }
 
     #[inline]
@@ -127,15 +178,27 @@ impl Sleepers {
     /// The threads that have something to do.
     pub fn calls(&mut self, has_function: bool) -> Calls {
         let mut calls = Calls { sleeper: None, watcher: self.called_watcher() };
-        if self.asleep != 0 && (has_function || self.watch == Watch::Free) {
+        if self.asleep != 0 && (has_function || self.misses_watch() || self.lacks_standby()) {
             // One is enough: it rings the next if there is more.
-            calls.sleeper = Some(self.asleep.trailing_zeros());
-            self.asleep &= self.asleep - 1;
+            calls.sleeper = Some(self.call_sleeper());
         }
         if let Some(by) = calls.watcher {
             self.watch = Watch::Kept { by, is_asleep: false };
         }
         calls
+    }
+
+    /// Rings a thread that sleeps: the one that stands by only if there is no other.
+    fn call_sleeper(&mut self) -> u32 {
+        let standby = self.standby.map_or(0, |index| 1 << index);
+        let others = self.asleep & !standby;
+        let index = if others == 0 { self.asleep } else { others }.trailing_zeros();
+        self.asleep &= !(1 << index);
+        if others == 0 || self.lacks_standby() {
+            // It looks at once: until then no other one is rung to stand by.
+            self.standby = Some(index);
+        }
+        index
     }
 }
 
@@ -188,6 +251,60 @@ mod tests {
         sleepers.has_news = true;
         assert_eq!(sleepers.calls(false).watcher, Some(1));
         assert_eq!(sleepers.calls(false).watcher, None, "it is awake");
+    }
+
+    /// Three threads: one is on watch, and the functions before took so long.
+    fn behind_a_run_of(span: Nanos) -> Sleepers {
+        let mut sleepers = Sleepers::default();
+        assert!(sleepers.keep_watch(1));
+        sleepers.runs();
+        sleepers.has_run(span);
+        for index in [0, 2] {
+            assert!(!sleepers.sleeps(index), "no function is expected");
+        }
+        sleepers.expects_function();
+        sleepers
+    }
+
+    #[test]
+    fn a_thread_is_rung_to_stand_by_and_finds_the_watch_without_being_rung() {
+        let mut sleepers = behind_a_run_of(Nanos::ZERO);
+        assert_eq!(sleepers.calls(false).sleeper, Some(0), "it is to stand by");
+        assert_eq!(sleepers.calls(false).sleeper, None, "one is enough");
+        sleepers.wakes(0);
+        assert!(sleepers.sleeps(0));
+        sleepers.leave_watch();
+        assert!(!sleepers.may_call(|| false));
+        assert_eq!(sleepers.calls(false).sleeper, None, "it looks by itself");
+        assert_eq!(sleepers.calls(true).sleeper, Some(2), "the other one is rung for a function");
+        assert_eq!(sleepers.calls(true).sleeper, Some(0), "and it, if there is no other");
+        sleepers.wakes(0);
+        assert!(sleepers.keep_watch(0));
+    }
+
+    #[test]
+    fn a_watch_that_is_left_for_a_long_function_is_told_of() {
+        let mut sleepers = behind_a_run_of(SHORT_RUN);
+        assert_eq!(sleepers.calls(false).sleeper, None, "none stands by");
+        sleepers.leave_watch();
+        assert_eq!(sleepers.calls(false).sleeper, Some(0));
+        sleepers.runs();
+        sleepers.has_run(Nanos::ZERO);
+        sleepers.wakes(0);
+        sleepers.expects_function();
+        assert!(sleepers.sleeps(0), "one half as long counts as short");
+    }
+
+    #[test]
+    fn a_thread_stands_by_for_so_many_naps() {
+        let mut sleepers = behind_a_run_of(Nanos::ZERO);
+        let naps = (0..=NAPS_OF_STANDBY).take_while(|_| {
+            sleepers.wakes(0);
+            sleepers.sleeps(0)
+        });
+        assert_eq!(naps.count() as u32, NAPS_OF_STANDBY);
+        sleepers.leave_watch();
+        assert_eq!(sleepers.calls(false).sleeper, Some(0), "it naps no more");
     }
 
     /// The next thread on watch has not said that it looks soon.

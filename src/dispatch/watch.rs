@@ -195,6 +195,9 @@ fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
     let is_handed_over = held.turn.is_handed_over();
     let may_share = !is_handed_over && held.functions == 0;
     held.see_marks(now);
+    if held.functions > 0 && !shared.driver.host().is_virtual() {
+        held.sleepers.expects_function();
+    }
     let marks: Marks = held.pending_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
     let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;

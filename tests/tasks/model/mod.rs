@@ -46,6 +46,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
     ("real_time::waits_end", real_time::waits_end),
     ("real_time::ends_are_seen_behind_naps", real_time::ends_are_seen_behind_naps),
+    ("real_time::ends_are_seen_beside_a_long_function", real_time::ends_are_seen_beside_a_long_function),
     ("retried::every_call", retried::every_call),
     ("retried::not_on_a_dead_device", retried::not_on_a_dead_device),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),

@@ -1,5 +1,8 @@
 //! Checks in real time: threads run beside each other, and a thread that waits looks at the device itself.
 
+use std::sync::mpsc;
+use std::time::Duration;
+
 use overtake::hal::{Nanos, Wait};
 use overtake::task::{Lane, More};
 
@@ -7,6 +10,9 @@ use crate::bed;
 use crate::checks::{beside, threads};
 use crate::failure::{Outcome, same};
 use crate::model::on_real_time;
+
+/// Longer than any wait of these checks.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Some of their tasks are left to the thread that has the turn, as it happens.
 pub fn threads_submit_at_once() -> Outcome {
@@ -45,6 +51,34 @@ pub fn ends_are_seen_behind_naps() -> Outcome {
             let seen = host.wait_until(Some(host.now() + Nanos::from_ms(5_000)), &mut || task.is_done());
             same("the wait for a task's end", &seen, &Wait::Met)?;
             host.wait_until(Some(host.now() + Nanos::from_ms(pause_ms)), &mut || false);
+        }
+        Ok(())
+    })
+}
+
+/// Of work beside a function that takes long where those before it were short: it waits for that work itself.
+pub fn ends_are_seen_beside_a_long_function() -> Outcome {
+    on_real_time(|rig| {
+        let bed = bed::open(rig)?;
+        let launch = |_: &mut Lane<'_>| Ok(More::Done);
+        for _ in 0..8 {
+            for _ in 0..16 {
+                let task = bed.tasks.kernel("kernel", launch).submit()?;
+                bed.tasks.host("short", || Ok(())).after(&task).submit()?.wait()?;
+            }
+            let (begins, has_begun) = mpsc::channel();
+            let (ends, is_over) = mpsc::channel();
+            let long = move || {
+                begins.send(())?;
+                Ok(is_over.recv_timeout(PATIENCE)?)
+            };
+            let task = bed.tasks.kernel("kernel", launch).submit()?;
+            let long = bed.tasks.host("long", long).after(&task).submit()?;
+            let has_begun = has_begun.recv_timeout(PATIENCE).is_ok();
+            same("the long function has begun", &has_begun, &true)?;
+            let task = bed.tasks.kernel("kernel", launch).submit()?;
+            bed.tasks.host("beside it", move || Ok(ends.send(())?)).after(&task).submit()?;
+            long.wait()?;
         }
         Ok(())
     })
