@@ -15,7 +15,9 @@ use crate::null::Null;
 pub enum Shape {
     /// From ready to complete: the tasks are there, and the first of them is released.
     Ready,
-    /// The same, of tasks whose functions count.
+    /// The same of eight chains, which are released at once: the tasks of eight threads, without their contention.
+    ReadyOfEight,
+    /// As `Ready`, of tasks whose functions count.
     Counting,
     /// From its submission to its end.
     /// The one before is launched, and perhaps complete.
@@ -29,15 +31,20 @@ pub enum Shape {
 }
 
 /// All shapes, with their names.
-pub const SHAPES: [(&str, Shape); 5] = [
+pub const SHAPES: [(&str, Shape); 6] = [
     ("ready to complete", Shape::Ready),
+    ("ready to complete, eight chains", Shape::ReadyOfEight),
     ("submission to end", Shape::Behind),
     ("submission to end, groups of 16", Shape::Groups),
     ("replay of a chain of 16, to its end", Shape::Replay),
     ("replay of four chains of 4, to its end", Shape::ReplayOfFour),
 ];
+/// Those from ready to complete.
+pub const READY_SHAPES: usize = 2;
 /// Tasks of a group, and of a template.
 const GROUP: u32 = 16;
+/// The chains of `ReadyOfEight`.
+pub const CHAINS: usize = 8;
 
 /// A dispatcher. The device completes everything at once.
 pub struct Ground {
@@ -89,7 +96,8 @@ impl Ground {
 
     pub fn chain(&self, shape: Shape) -> Chain {
         let template = template(if shape == Shape::ReplayOfFour { 4 } else { 1 });
-        Chain { tasks: self.tasks(), shape, template, first: None, last: None, count: Count::leaked() }
+        let tasks = self.tasks();
+        Chain { tasks, shape, template, first: None, last: None, others: Vec::new(), count: Count::leaked() }
     }
 }
 
@@ -136,6 +144,8 @@ pub struct Chain {
     /// It is held.
     first: Option<Handle>,
     last: Option<Handle>,
+    /// The last of other chains behind the first one.
+    others: Vec<Handle>,
     /// Of tasks whose functions count.
     count: &'static Count,
 }
@@ -145,7 +155,9 @@ impl Chain {
     #[inline(never)]
     pub fn counted_tasks(&mut self, count: u32) {
         match self.shape {
-            Shape::Ready | Shape::Counting | Shape::Behind => (0..count).for_each(|_| self.task()),
+            Shape::Ready | Shape::ReadyOfEight | Shape::Counting | Shape::Behind => {
+                (0..count).for_each(|_| self.task())
+            }
             Shape::Replay | Shape::ReplayOfFour => (0..count / GROUP).for_each(|_| self.replay()),
             Shape::Groups => {
                 for _ in 0..count / GROUP {
@@ -167,6 +179,15 @@ impl Chain {
     /// Submits tasks behind one that is held.
     pub fn hold(&mut self, count: u32) {
         let first = self.tasks.join("first").held().submit().expect("there is room");
+        self.others.clear();
+        if self.shape == Shape::ReadyOfEight {
+            for _ in 1..CHAINS {
+                self.last = Some(first.clone());
+                (0..count / CHAINS as u32).for_each(|_| self.task());
+                self.others.extend(self.last.take());
+            }
+        }
+        let count = count - count / CHAINS as u32 * self.others.len() as u32;
         (self.first, self.last) = (Some(first.clone()), Some(first));
         (0..count).for_each(|_| self.task());
     }
@@ -175,7 +196,7 @@ impl Chain {
     #[inline(never)]
     pub fn counted_tasks_released(&mut self) {
         self.first.take().expect("one is held").release().expect("it is held");
-        self.last().wait().expect("no task fails");
+        self.others.iter().chain(&self.last).for_each(|last| last.wait().expect("no task fails"));
     }
 
     fn task(&mut self) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use testkit::callgrind::{self, Counted};
 
-use crate::chain::{Ground, SHAPES, Shape};
+use crate::chain::{CHAINS, Ground, SHAPES, Shape};
 use crate::{Bounds, print};
 
 const TASKS: u32 = 8_192;
@@ -16,9 +16,14 @@ const INSTRUCTIONS: Bounds = Bounds { limit: 600.0, goal: 250.0 };
 /// Functions that are named, by their own instructions.
 const NAMED: usize = 16;
 
-/// Tasks that are released at once: fewer than the 256 that a thread launches before it hands over, so that it does
+/// Tasks of a chain that are released at once: fewer than the 256 that a thread launches before it hands over, so that it does
 /// all. The cost of the release and of the wait behind it is divided among them.
 const RELEASED: u32 = 240;
+
+/// Whether a thread does all of it.
+fn is_ready(shape: Shape) -> bool {
+    matches!(shape, Shape::Ready | Shape::ReadyOfEight)
+}
 
 /// The part that runs under callgrind. The threads sleep while they wait: a loop would count.
 pub fn counted(shape: &str, tasks: &str) -> ExitCode {
@@ -26,10 +31,11 @@ pub fn counted(shape: &str, tasks: &str) -> ExitCode {
     let (Some((_, shape)), Ok(tasks)) = (shape, tasks.parse()) else { return ExitCode::FAILURE };
     let ground = Ground::new();
     let mut chain = ground.chain(*shape);
-    if *shape == Shape::Ready {
+    if is_ready(*shape) {
         ground.be_alone();
-        for first in (0..tasks).step_by(RELEASED as usize) {
-            chain.hold(RELEASED.min(tasks - first));
+        let released = RELEASED * if *shape == Shape::ReadyOfEight { CHAINS as u32 } else { 1 };
+        for first in (0..tasks).step_by(released as usize) {
+            chain.hold(released.min(tasks - first));
             chain.counted_tasks_released();
         }
         return ExitCode::SUCCESS;
@@ -61,7 +67,7 @@ pub fn report() -> ExitCode {
         match of(shape) {
             Ok(([own, all], profile)) => {
                 is_within &= print(name, own, "instructions", INSTRUCTIONS);
-                if shape != Shape::Ready {
+                if !is_ready(shape) {
                     is_within &= print("  with those of the dispatcher's threads", all, "instructions", INSTRUCTIONS);
                 }
                 first.get_or_insert((profile, 2 * TASKS));

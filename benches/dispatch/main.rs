@@ -38,7 +38,7 @@ mod time;
 
 use std::process::ExitCode;
 
-use chain::SHAPES;
+use chain::{READY_SHAPES, SHAPES};
 
 /// A limit, and the goal below it.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         ["counted-stress", way] => stress::counted(way),
         ["counted", shape, tasks] => count::counted(shape, tasks),
         ["threads", ref counts @ ..] => time::report_of(&SHAPES, &numbers(counts)),
-        ["ready", ref counts @ ..] => time::report_of(&SHAPES[..1], &numbers(counts)),
+        ["ready", ref counts @ ..] => time::report_of(&SHAPES[..READY_SHAPES], &numbers(counts)),
         _ => time::report_of(&SHAPES, &[1, 8]),
     }
 }

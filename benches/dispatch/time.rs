@@ -21,14 +21,15 @@ type Span = (Instant, Instant);
 
 /// Has the tasks run. Returns the spans that count, each of which begins for all threads at once.
 fn run(chain: &mut Chain, shape: Shape, barrier: &Barrier) -> Vec<Span> {
-    let spans = if shape == Shape::Ready { TASKS / BLOCK } else { 1 };
+    let is_ready = matches!(shape, Shape::Ready | Shape::ReadyOfEight);
+    let spans = if is_ready { TASKS / BLOCK } else { 1 };
     let span = |_| {
-        if shape == Shape::Ready {
+        if is_ready {
             chain.hold(BLOCK);
         }
         barrier.wait();
         let start = Instant::now();
-        if shape == Shape::Ready {
+        if is_ready {
             chain.counted_tasks_released()
         } else {
             submit(chain)

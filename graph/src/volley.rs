@@ -17,6 +17,8 @@ pub struct Behind {
     pub node: NodeId,
     /// How often it has been handed out before (PX-09).
     pub turn: u32,
+    /// The lane of both.
+    pub lane: u8,
     /// The number of the slot of the node behind it, or a number of none: for hints to the processor's cache.
     pub next: usize,
     /// The place of that slot in memory, or of none.
@@ -59,7 +61,7 @@ impl Graph {
             (edge, count) = (slot.out.first, count + 1);
             let next = (edge ^ IN_SLOT) as usize;
             let place = slots.as_ptr().wrapping_add(next).cast();
-            if !each(Behind { node, turn, next, place }) {
+            if !each(Behind { node, turn, lane, next, place }) {
                 break;
             }
         }
@@ -68,6 +70,51 @@ impl Graph {
             self.launching += count;
             self.device.count(priority, count);
         }
+    }
+
+    /// The same of several chains, whose last kernels, in the order in which they were handed out, are the `round`:
+    /// hands out the kernels behind these, in that order. It is certain that they are next if no node is ready, and if
+    /// behind each of the round is such a kernel or nothing.
+    #[inline(always)] // as `next_behind`
+    pub fn next_abreast(&mut self, round: impl Iterator<Item = NodeId> + Clone, mut each: impl FnMut(Behind) -> bool) {
+        let slots = self.nodes.slots();
+        let mut nodes = round.clone().map(|node| slots.get(node.index as usize));
+        let Some(Some(first)) = nodes.clone().next() else { return };
+        let (priority, lanes) = (first.told, &self.lanes);
+        let may_follow = |before: Option<&Slot>| {
+            before.is_some_and(|before| {
+                let is_usual = matches!(before.kind, Kind::Kernel)
+                    && !before.is_convoy
+                    && before.poison.is_none()
+                    && lanes.is_of_group(before);
+                let behind = before.out.first;
+                let is_followed = || slots.get((behind ^ IN_SLOT) as usize);
+                is_usual
+                    && (behind == NONE || is_followed().is_some_and(|it| is_next_kernel(it, priority, before.device)))
+            })
+        };
+        if !self.is_plain || !self.device.is_empty() || !self.device.is_at_hand(first) || !nodes.all(may_follow) {
+            return;
+        }
+        let mut count = 0;
+        for before in round {
+            let slot = &slots[before.index as usize];
+            let (strand, lane, group, index) = (slot.strand, slot.lane, slot.group, slot.out.first ^ IN_SLOT);
+            let Some(slot) = slots.get_mut(index as usize) else { continue };
+            let (next, turn) = ((slot.out.first ^ IN_SLOT) as usize, slot.turns);
+            (slot.strand, slot.lane, slot.group) = (strand, lane, group);
+            (slot.edge.is_counted, slot.references) = (false, 0);
+            (slot.stage, slot.told, slot.turns) = (Stage::Running, priority, turn + 1);
+            let node = NodeId { index, generation: slot.generation };
+            self.lanes.hold(strand, 1);
+            count += 1;
+            let place = slots.as_ptr().wrapping_add(next).cast();
+            if !each(Behind { node, turn, lane, next, place }) {
+                break;
+            }
+        }
+        self.launching += count;
+        self.device.count(priority, count);
     }
 
     /// So many nodes have been launched, from this one on: each but the first was handed out behind the one before it
@@ -91,6 +138,24 @@ impl Graph {
         slots[node as usize].offers_strand = false;
         self.lanes.go_on(point.lane, value, node);
         point
+    }
+
+    /// The launch of a kernel has been made, and the only node behind it has been handed out ([`Graph::next_abreast`]).
+    /// Returns its place. Other nodes have none yet: those are reported by [`Graph::launched`].
+    #[inline(always)] // as `next_behind`
+    pub fn launched_followed(&mut self, node: NodeId) -> Option<Point> {
+        let slots = self.nodes.slots();
+        let slot = slots.get(node.index as usize)?;
+        let edge = &slots.get((slot.out.first ^ IN_SLOT) as usize)?.edge;
+        let is_only = (edge.out_next == NONE) & !edge.is_counted & matches!(edge.mark, Mark::Launched);
+        let is_running = (slot.generation == node.generation) & matches!(slot.stage, Stage::Running) & !slot.is_alone;
+        if !(is_only & is_running & matches!(slot.kind, Kind::Kernel) & self.is_plain) {
+            return None;
+        }
+        self.launching -= 1;
+        let point = self.enter_lane(node.index);
+        self.nodes[node.index].offers_strand = false;
+        Some(point)
     }
 
     /// The kernel that [`Graph::next`] returns next, for all reports of those that are being launched: they
@@ -120,7 +185,7 @@ impl Graph {
         Some(Ready::new(node, slot, &[]))
     }
 
-    /// A node that [`Graph::next_behind`] or [`Graph::next_beside`] has handed out is not launched now: it goes back to
+    /// A node that [`Graph::next_behind`], [`Graph::next_abreast`] or [`Graph::next_beside`] has handed out is not launched now: it goes back to
     /// its place. Of several the last that was handed out goes back first.
     ///
     /// # Errors

@@ -25,17 +25,40 @@ impl Default for Launching {
     }
 }
 
-/// So many launches of a volley come behind its first.
-pub(crate) const AHEAD_MAX: usize = 31;
+/// So many launches of a volley come behind its first, at least and at most.
+const AHEAD: (usize, usize) = (7, 63);
 
 /// Launches that are made behind the one at hand before that is reported.
-#[derive(Default)]
 pub(crate) struct Ahead {
-    pub launches: [Launching; AHEAD_MAX],
+    pub launches: [Launching; AHEAD.1],
+    /// So many come behind the first in the next volley.
+    pub most: usize,
     /// How many there are.
     pub count: usize,
     /// They are a chain: each is launched behind the one before it because it comes after it.
     pub is_chain: bool,
+}
+
+impl Default for Ahead {
+    /// None.
+    fn default() -> Ahead {
+        Ahead { launches: std::array::from_fn(|_| Launching::default()), most: AHEAD.0, count: 0, is_chain: false }
+    }
+}
+
+impl Ahead {
+    /// How many come behind the first in the next volley, if so many have been made in this one. A volley that other
+    /// threads end has been handed out in vain, and is taken back.
+    #[inline]
+    pub fn most_behind(&self, made: usize) -> usize {
+        if made < self.count {
+            (made / 2).max(AHEAD.0)
+        } else if made == self.most {
+            (2 * made + 1).min(AHEAD.1)
+        } else {
+            self.most
+        }
+    }
 }
 
 /// The step at hand, and the things that a thread needs for steps. Their memory is used again.
@@ -59,4 +82,22 @@ pub(crate) enum Step {
     Record { lane: u8, value: u64, event: Event },
     Light(NodeId, Function),
     Lift(Vec<CopyHandle>, Priority),
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volleys_grow_while_they_are_launched_as_a_whole() {
+        let mut ahead = Ahead::default();
+        let mut seen = Vec::new();
+        // So many are handed out, and so many are launched.
+        for (count, made) in [(7, 7), (15, 15), (31, 31), (63, 63), (5, 5), (63, 40), (20, 3), (7, 0)] {
+            ahead.count = count;
+            ahead.most = ahead.most_behind(made);
+            seen.push(ahead.most);
+        }
+        assert_eq!(seen, [15, 31, 63, 63, 63, 20, 7, 7]);
+    }
 }

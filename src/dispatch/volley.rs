@@ -10,7 +10,7 @@ use std::cell::Cell;
 use copies::copy::CopyHandle;
 use graph::{Behind, Ready};
 
-use crate::dispatch::kit::{AHEAD_MAX, Ahead, Kit, Launching};
+use crate::dispatch::kit::{Ahead, Kit, Launching};
 use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
@@ -32,7 +32,7 @@ impl State {
         }
         let State { graph, bodies, .. } = self;
         let Kit { launching: Launching { call, .. }, ahead, .. } = kit;
-        graph.next_behind(first, |Behind { node, turn, next, place }| {
+        graph.next_behind(first, |Behind { node, turn, next, place, .. }| {
             [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
             let (body, launching) = (bodies.running(node), &mut ahead.launches[ahead.count]);
             std::mem::swap(&mut body.work, &mut launching.work);
@@ -43,7 +43,7 @@ impl State {
             launching.call = Call { node, turn: Cell::new(turn), can_begin, ..*call };
             let is_wanted = body.is_wanted;
             ahead.count += 1;
-            ahead.count < AHEAD_MAX && !is_wanted
+            ahead.count < ahead.most && !is_wanted
         });
         ahead.is_chain = ahead.count > 0;
         if !ahead.is_chain && self.graph.has_ready_node() {
@@ -66,6 +66,34 @@ impl State {
                 return;
             }
         }
+        self.look_abreast(kit);
+    }
+
+    /// Puts the launches into the kit that come behind those of all ready kernels: round by round, if these are the
+    /// ends of chains.
+    fn look_abreast(&mut self, kit: &mut Kit) {
+        let State { graph, bodies, .. } = self;
+        let Kit { launching: Launching { call: first, .. }, ahead: Ahead { launches, count, most, .. }, .. } = kit;
+        let (mut head, mut begin, mut goes_on) = (Some(first.node), 0, true);
+        while goes_on {
+            let end = *count;
+            let (before, rest) = launches.split_at_mut(end);
+            let round = head.take().into_iter().chain(before[begin..].iter().map(|before| before.call.node));
+            goes_on = false;
+            graph.next_abreast(round, |Behind { node, turn, lane, next, place }| {
+                [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
+                let (body, launching) = (bodies.running(node), &mut rest[*count - end]);
+                std::mem::swap(&mut body.work, &mut launching.work);
+                launching.work.place().into_iter().for_each(prefetch);
+                // The work before it in its lane is a kernel.
+                let can_begin = Cell::new(Some(false));
+                launching.call = Call { node, turn: Cell::new(turn), lane, can_begin, ..*first };
+                *count += 1;
+                goes_on = *count < *most && !body.is_wanted;
+                goes_on
+            });
+            begin = end;
+        }
     }
 
     /// Puts one more launch into the kit. Returns whether another one may follow it.
@@ -84,7 +112,7 @@ impl State {
         std::mem::swap(&mut body.work, &mut launching.work);
         self.bring_ahead();
         ahead.count += 1;
-        ahead.count < AHEAD_MAX && !is_wanted
+        ahead.count < ahead.most && !is_wanted
     }
 
     /// All launches of a volley but for the last have been made, and that is returned. `is_chain` says that they are a
@@ -98,9 +126,9 @@ impl State {
     ) -> &'l mut Launching {
         let [between @ .., last] = behind else { return first };
         if !is_chain {
-            let none = &mut Vec::new();
-            self.launched(first, none, Ok(More::Done));
-            between.iter_mut().for_each(|launching| self.launched(launching, none, Ok(More::Done)));
+            for launching in std::iter::once(first).chain(between) {
+                self.launched_followed(launching);
+            }
             return last;
         }
         let State { graph, bodies, marks, statistics, sleepers, .. } = self;
@@ -119,6 +147,30 @@ impl State {
         put_back(first);
         between.iter_mut().for_each(put_back);
         last
+    }
+
+    /// A launch of a volley has been made, and has made no copies: most often of a node whose next one is in the volley
+    /// too.
+    #[inline(always)] // once in a loop
+    fn launched_followed(&mut self, launching: &mut Launching) {
+        let State { graph, bodies, marks, statistics, sleepers, .. } = self;
+        let node = launching.call.node;
+        let body = bodies.running(node);
+        // Others have marks to be made, or make nodes ready.
+        let Some(point) = (!body.is_wanted).then(|| graph.launched_followed(node)).flatten() else {
+            return self.launched_alone(launching);
+        };
+        std::mem::swap(&mut body.work, &mut launching.work);
+        statistics.launches += 1;
+        let marks = &mut marks[usize::from(point.lane)];
+        sleepers.has_points |= !marks.is_uncovered();
+        marks.submit(point.value, true);
+        marks.trail.note(point.value, node.index());
+    }
+
+    #[inline(never)]
+    fn launched_alone(&mut self, launching: &mut Launching) {
+        self.launched(launching, &mut Vec::new(), Ok(More::Done));
     }
 
     /// The launches from this one on are not made now.
@@ -162,7 +214,8 @@ impl Shared {
             made += 1;
         }
         held.take_again();
-        let (launches, others) = launches.split_at_mut(made);
+        ahead.most = ahead.most_behind(made);
+        let (launches, others) = ahead.launches[..ahead.count].split_at_mut(made);
         // Known for certain now: with the lock held.
         let is_chain = ahead.is_chain && self.state.visits() == visits;
         let state = &mut **held;

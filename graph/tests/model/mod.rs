@@ -232,7 +232,7 @@ impl Model {
         } else if kind.is_device() && turn + 1 < task.wish.turns {
             return self.graph.again(id).unwrap();
         } else {
-            self.graph.launched(id).unwrap().at
+            self.graph.launched_followed(id).or_else(|| self.graph.launched(id).unwrap().at)
         };
         task.is_launched = true;
         task.is_done |= !kind.is_device();

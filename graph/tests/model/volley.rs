@@ -50,7 +50,28 @@ impl Model {
             launches.push(Launch { number: self.number(id), turn, priority, place: Some((lane, vec![])) });
             last = id;
         }
+        if may_follow && !is_chain {
+            self.follow(&mut launches, most);
+        }
         self.launch(launches, launched, is_chain)
+    }
+
+    /// Hands out the nodes behind those that were handed out last, round by round.
+    fn follow(&mut self, launches: &mut Vec<Launch>, most: usize) {
+        let mut from = 0;
+        while from < launches.len() && launches.len() <= most {
+            let round: Vec<_> = launches[from..].iter().map(|it| self.tasks[it.number].id).collect();
+            from = launches.len();
+            let (mut behind, room) = (Vec::new(), most + 1 - from);
+            self.graph.next_abreast(round.into_iter(), |it| {
+                behind.push((it.node, it.turn, it.lane));
+                behind.len() < room
+            });
+            let priority = launches[0].priority;
+            for (id, turn, lane) in behind {
+                launches.push(Launch { number: self.number(id), turn, priority, place: Some((lane, vec![])) });
+            }
+        }
     }
 
     fn launch(&mut self, mut launches: Vec<Launch>, most: usize, is_chain: bool) -> Vec<(usize, u32)> {
@@ -63,7 +84,8 @@ impl Model {
             let id = self.tasks[taken.number].id;
             assert_eq!(self.graph.stage(id), Stage::Running);
             self.graph.take_back(id).unwrap();
-            assert_eq!(self.graph.stage(id), if is_chain { Stage::Waiting } else { Stage::Ready });
+            let stage = self.graph.stage(id);
+            assert!(if is_chain { stage == Stage::Waiting } else { [Stage::Waiting, Stage::Ready].contains(&stage) });
         }
         let made = launches.iter().map(|it| (it.number, it.turn)).collect();
         let last = launches.pop().unwrap();

@@ -41,8 +41,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order
         the_urgent_of_them_go_first threads_have_chains;
     bridges: keep_the_order pass_failures_on join_in_one_dispatcher;
-    volleys: keep_the_order end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes end_at_a_sync_point
-        end_behind_a_task_that_is_waited_for;
+    volleys: keep_the_order go_on_in_rounds end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes
+        end_at_a_sync_point end_behind_a_task_that_is_waited_for;
     cameras: fail_alone of_few_and_many_stages;
     captures: left_open ended beside;
     chains: bytes bounded many turns;

@@ -66,6 +66,42 @@ pub fn keep_the_order(rig: &Rig) -> Outcome {
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
+/// Chains that are released at once take turns, task by task, and each stays in its lane: also behind an urgent task,
+/// and where one of them fails or has more to launch.
+pub fn go_on_in_rounds(rig: &Rig) -> Outcome {
+    const NAMES: [[&str; 4]; 3] = [["a1", "a2", "a3", "a4"], ["b1", "b2", "b3", "b4"], ["c1", "c2", "c3", "c4"]];
+    let bed = bed::open(rig)?;
+    for (at, expected) in [
+        ("none", "a1 b1 c1 a2 b2 c2 a3 b3 c3 a4 b4 c4"),
+        ("urgent", "a1 b1 c1 a2 b2 urgent c2 a3 b3 c3 a4 b4 c4"),
+        ("fails", "a1 b1 c1 a2 c2 a3 c3 a4 c4"),
+        ("twice", "a1 b1 c1 a2 b20 c2 a3 b21 c3 a4 b3 c4 b4"),
+    ] {
+        let log = Log::default();
+        let first = bed.tasks.join("first").held().submit()?;
+        for names in NAMES {
+            let mut before = first.clone();
+            for name in names {
+                let mut launch: Launch = match at {
+                    "urgent" if name == "b2" => calling(&bed, &log, name),
+                    "fails" if name == "b2" => fails(),
+                    "twice" if name == "b2" => Box::new(log.turns(name, 2)),
+                    _ => Box::new(log.launch(name)),
+                };
+                before = bed.tasks.kernel(name, move |lane: &mut Lane<'_>| launch(lane)).after(&before).submit()?;
+            }
+        }
+        first.release()?;
+        bed.tasks.wait()?;
+        log.is(&expected.split(' ').collect::<Vec<_>>())?;
+        let chains = NAMES.map(|names| names.map(|name| log.lane(name)));
+        ensure!(chains[0].iter().all(|lane| *lane == chains[0][0]), "a chain is in one lane");
+        ensure!(chains[2].iter().all(|lane| *lane == chains[2][0]), "a chain is in one lane");
+        same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    }
+    Ok(())
+}
+
 /// None behind a launch that has failed is launched, and none before all launches of a task.
 pub fn end_behind_a_launch_that_is_not_the_last(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
