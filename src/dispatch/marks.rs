@@ -56,29 +56,42 @@ impl Joins {
     }
 }
 
+/// The mark of each lane that is asked about first. The other end is asked about second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// If the device has not come to it, there is nothing more to ask.
+    Oldest,
+    /// If the device has come to it, there is nothing more to ask.
+    Newest,
+}
+
 /// The last mark of each lane that the device has come to, of lanes where it has come to one of these, which are by
-/// lane, the oldest first. The newest is asked about second: most often it is reached too.
+/// lane, the oldest first.
 pub(crate) fn furthest(
     marks: &[(u8, Mark)],
+    first: First,
     is_reached: impl Fn(Event) -> hal::Result<bool>,
 ) -> hal::Result<Vec<(u8, Mark)>> {
     let mut reached = Vec::new();
     for of_lane in marks.chunk_by(|(one, _), (other, _)| one == other) {
-        let is_reached = |at: usize| is_reached(of_lane[at].1.event);
-        if !is_reached(0)? {
-            continue;
+        // It has come to those before `there`, and not to those from `beyond` on, as far as that is known.
+        let (mut there, mut beyond, last) = (0, of_lane.len(), of_lane.len() - 1);
+        let mut next = [0, last];
+        if first == First::Newest {
+            next.reverse();
         }
-        // It has come to the first of these, and not to the second, as far as that is known.
-        let (mut there, mut beyond, mut next) = (0, of_lane.len(), of_lane.len() - 1);
-        while beyond - there > 1 {
-            if is_reached(next)? {
-                there = next;
+        let mut next = next.into_iter();
+        while there < beyond {
+            let at = next.next().unwrap_or((there + beyond) / 2).clamp(there, beyond - 1);
+            if is_reached(of_lane[at].1.event)? {
+                there = at + 1;
             } else {
-                beyond = next;
+                beyond = at;
             }
-            next = (there + beyond) / 2;
         }
-        reached.push(of_lane[there]);
+        if let Some(at) = there.checked_sub(1) {
+            reached.push(of_lane[at]);
+        }
     }
     Ok(reached)
 }
@@ -368,25 +381,21 @@ mod tests {
 
     #[test]
     fn the_last_mark_that_is_reached_is_found() {
-        for (count, come_to) in (1..=8).flat_map(|count| (0..=count).map(move |come_to| (count, come_to))) {
+        let counts = (1..=8).flat_map(|count| (0..=count).map(move |come_to| (count, come_to)));
+        for ((count, come_to), first) in counts.flat_map(|it| [(it, First::Oldest), (it, First::Newest)]) {
             let lanes: Vec<(u8, Mark)> =
                 [2, 5].into_iter().flat_map(|lane| (1..=count).map(move |value| (lane, mark(value, value)))).collect();
             let asked = std::cell::Cell::new(0);
-            let found = furthest(&lanes, |event| {
+            let found = furthest(&lanes, first, |event| {
                 asked.set(asked.get() + 1);
                 Ok(event.0 <= come_to)
             });
             let values: Vec<(u8, u64)> = found.unwrap().into_iter().map(|(lane, mark)| (lane, mark.value)).collect();
             let expected = if come_to == 0 { Vec::new() } else { vec![(2, come_to), (5, come_to)] };
             assert_eq!(values, expected, "{come_to} of {count}");
-            let most = if come_to == 0 {
-                1
-            } else if come_to == count {
-                2
-            } else {
-                5
-            };
-            assert!(asked.get() <= 2 * most, "{come_to} of {count}: {} questions", asked.get());
+            let ends = if first == First::Oldest { [0, count] } else { [count, 0] };
+            let most = ends.iter().position(|end| *end == come_to).map_or(5, |at| at + 1);
+            assert!(asked.get() <= 2 * most, "{come_to} of {count}: {} questions, {first:?}", asked.get());
         }
     }
 }

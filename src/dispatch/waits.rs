@@ -5,12 +5,14 @@ use std::sync::atomic::Ordering;
 
 use hal::{Host, Nanos, Wait};
 
-use crate::dispatch::marks::furthest;
+use crate::dispatch::marks::{First, furthest};
 use crate::dispatch::shared::{Held, Shared};
 
-/// A thread that begins to wait looks at the marks for so long. For work that is complete by then it has no need of the
-/// thread on watch, which takes longer to wake.
+/// A thread that begins to wait looks at the marks for so long, and so long again behind each look that has found an
+/// end. For work that is complete by then it has no need of the thread on watch, which takes longer to wake.
 const LOOK_HERE_SPAN: Nanos = Nanos::from_us(5);
+/// So long at most: ends may be those of others.
+const LOOK_HERE_LATEST: Nanos = Nanos::from_us(100);
 /// The time between two such looks.
 const LOOK_SPAN: Nanos = Nanos::from_us(1);
 /// The entries of the intake are left for so long to the thread that has taken the last steps: it has their nodes in
@@ -78,22 +80,21 @@ impl Shared {
         news: &mut News,
     ) -> bool {
         let mut start = host.now();
-        let mut next = start;
+        let (mut next, latest) = (start, start + LOOK_HERE_LATEST);
         loop {
             if is_over() {
                 return true;
             }
             self.look_at_intake(news);
             let now = host.now();
-            if now.since(start) >= LOOK_HERE_SPAN {
+            if now.since(start) >= LOOK_HERE_SPAN || now >= latest {
                 return is_over();
             }
             if now >= next {
                 next = now + LOOK_SPAN;
-                if self.take_handed_over(is_over) {
+                if self.take_handed_over(is_over) | self.look_at_marks() {
                     start = host.now();
                 }
-                self.look_at_marks();
             }
             host.pause();
         }
@@ -115,27 +116,31 @@ impl Shared {
     }
 
     /// Reports the marks that the device has come to, unless another thread has the turn, which has the state at hand,
-    /// or a function may become ready, which the thread on watch would run at once. It tells of errors, too.
-    fn look_at_marks(self: &Arc<Shared>) {
+    /// or a function may become ready, which the thread on watch would run at once. It tells of errors, too. Returns
+    /// whether there were some.
+    fn look_at_marks(self: &Arc<Shared>) -> bool {
         if self.intake.is_attended() {
-            return;
+            return false;
         }
         // Another thread that has it now may be about to do this.
-        let Some(held) = Held::try_new(&self.bells, &self.state) else { return };
+        let Some(held) = Held::try_new(&self.bells, &self.state) else { return false };
         if held.turn.is_taken() || held.functions > 0 || held.losing.is_some() {
-            return;
+            return false;
         }
         let marks = held.pending_marks();
         drop(held);
-        let reached = self.at_home(|| furthest(&marks, |event| self.driver.event_query(event))).unwrap_or_default();
+        let reached = self
+            .at_home(|| furthest(&marks, First::Newest, |event| self.driver.event_query(event)))
+            .unwrap_or_default();
         // Asked after the marks, as by the thread on watch, which fails the tasks of lost copies.
         if reached.is_empty() || self.has_lost_copies() {
-            return;
+            return false;
         }
         let mut held = self.enter();
         for (lane, mark) in reached {
             held.reach(lane, mark);
         }
         self.pump(held);
+        true
     }
 }

@@ -8,7 +8,7 @@ use hal::{CaptureMode, Host, Nanos};
 use threads::Bell;
 
 use crate::dispatch::expectations::LINGER;
-use crate::dispatch::marks::{Mark, Marks as LaneMarks, furthest};
+use crate::dispatch::marks::{First, Mark, Marks as LaneMarks, furthest};
 use crate::dispatch::shared::{Held, Shared};
 use crate::work::function::Function;
 
@@ -254,7 +254,7 @@ enum Answer {
 
 /// Asks about these marks.
 fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: bool) -> Answer {
-    let reached = match furthest(marks, |event| shared.driver.event_query(event)) {
+    let reached = match furthest(marks, First::Oldest, |event| shared.driver.event_query(event)) {
         Ok(reached) => reached,
         Err(error) => {
             let mut held = shared.enter();
