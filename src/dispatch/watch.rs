@@ -16,10 +16,11 @@ use crate::work::function::Function;
 const FLUSH_AFTER: Nanos = Nanos::from_us(200);
 /// The same while further ones come: marks between the copies of a stream of tasks cost it a tenth of its speed.
 const FLUSH_LATEST: Nanos = Nanos::from_us(2_000);
-/// The shortest and the longest time between two looks. It is the longest where neither a thread nor a function of the
-/// host waits for an end: nodes are wanted back, and each look takes the state, and the driver's locks, from the thread
-/// that submits.
+/// The shortest and the longest time between two looks.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
+/// The time between two looks where neither a thread nor a function of the host waits for an end: nodes are wanted back,
+/// and each look takes the state, and the driver's locks, from the thread that submits.
+const LOOK_SPAN_UNAWAITED: Nanos = Nanos::from_us(500);
 /// The time between two looks is this part of the time since the thread saw the newest of the marks first: while it
 /// does not sleep between two looks, and when it does.
 const LOOKS: (u64, u64) = (64, 16);
@@ -216,7 +217,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
     };
     let span = look_span(now.since(newest)).min(if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 });
     let is_awaited = is_waited_for || held.is_awaited();
-    let again = now + if is_awaited { span } else { LOOK_SPANS.1 };
+    let again = now + if is_awaited { span } else { LOOK_SPAN_UNAWAITED };
     let at = flush_at.map_or(again, |flush_at| flush_at.min(again));
     Look::At(marks, Next { at, sleeps: span.min(at.since(now)) >= SLEEP_MIN, is_awaited, may_share })
 }
