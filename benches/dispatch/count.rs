@@ -16,8 +16,9 @@ const INSTRUCTIONS: Bounds = Bounds { limit: 600.0, goal: 250.0 };
 /// Functions that are named, by their own instructions.
 const NAMED: usize = 16;
 
-/// Tasks of a chain that are released at once: fewer than the 256 that a thread launches before it hands over, so that it does
-/// all. The cost of the release and of the wait behind it is divided among them.
+/// Tasks of a chain that are released at once: fewer than the 256 that a thread launches before it hands over, so that
+/// it does all; while time stands still, it does those of eight chains too. The cost of the release and of the wait
+/// behind it is divided among them.
 const RELEASED: u32 = 240;
 
 /// Whether a thread does all of it.

@@ -185,8 +185,8 @@ impl Graph {
         Some(Ready::new(node, slot, &[]))
     }
 
-    /// A node that [`Graph::next_behind`], [`Graph::next_abreast`] or [`Graph::next_beside`] has handed out is not launched now: it goes back to
-    /// its place. Of several the last that was handed out goes back first.
+    /// A node that [`Graph::next_behind`], [`Graph::next_abreast`] or [`Graph::next_beside`] has handed out is not
+    /// launched now: it goes back to its place. Of several the last that was handed out goes back first.
     ///
     /// # Errors
     ///

@@ -18,8 +18,8 @@ const FLUSH_AFTER: Nanos = Nanos::from_us(200);
 const FLUSH_LATEST: Nanos = Nanos::from_us(2_000);
 /// The shortest and the longest time between two looks.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
-/// The time between two looks where neither a thread nor a function of the host waits for an end: nodes are wanted back,
-/// and each look takes the state, and the driver's locks, from the thread that submits.
+/// The time between two looks where neither a thread nor a function of the host waits for an end: nodes are wanted
+/// back, and each look takes the state, and the driver's locks, from the thread that submits.
 const LOOK_SPAN_UNAWAITED: Nanos = Nanos::from_us(500);
 /// The time between two looks is this part of the time since the thread saw the newest of the marks first: while it
 /// does not sleep between two looks, and when it does.
