@@ -126,6 +126,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("guard::enough_is_enough", model::guard::enough_is_enough),
     ("guard::copies_make_nothing", model::guard::copies_make_nothing),
     ("guard::leaves_nothing", model::guard::leaves_nothing),
+    ("lull::is_over_behind_a_slow_submission", model::lull::is_over_behind_a_slow_submission),
     ("service::one_launch", model::service::one_launch),
     ("service::makes_nothing", model::service::makes_nothing),
     ("service::without_its_kernel", model::service::without_its_kernel),

@@ -69,6 +69,21 @@ impl Lull {
         self.engines[direction.index()].bulk.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Bulk that has ended a lull before its submission is under way now. The submission may have taken so long that
+    /// the next lull has begun meanwhile.
+    #[inline]
+    pub(crate) fn outlast(&self, direction: Direction) {
+        if self.is_in(direction) {
+            self.end(direction);
+        }
+    }
+
+    #[inline]
+    fn is_in(&self, direction: Direction) -> bool {
+        let engine = &self.engines[direction.index()];
+        engine.bulk.load(Ordering::Relaxed) == engine.began_at.load(Ordering::Relaxed)
+    }
+
     /// The number of copies by which lulls of an engine have ended so far.
     pub(crate) fn ends(&self, engine: usize) -> u64 {
         self.engines[engine].bulk.load(Ordering::Relaxed)
@@ -83,7 +98,7 @@ impl Lull {
     #[inline]
     pub(crate) fn lets_pass(&self, direction: Direction, stream: Stream) -> bool {
         let engine = &self.engines[direction.index()];
-        let passes = engine.bulk.load(Ordering::Relaxed) == engine.began_at.load(Ordering::Relaxed);
+        let passes = self.is_in(direction);
         if passes && !Passed(engine.passed.load(Ordering::Relaxed)).has(stream) {
             engine.note_passed(Passed::of(stream));
         }

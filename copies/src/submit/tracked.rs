@@ -87,6 +87,9 @@ impl Planned<'_> {
         if flight.raise.is_urgent() && !self.asked.is_blocking() {
             flight.expected += lock(&stream.burst).begin(flight.direction, ticket, flight.is_pending());
         }
+        if flight.waits_at.is_some() {
+            inner.records.lull.outlast(flight.direction);
+        }
         self.lift_dependencies(&mut flight);
         stream.ahead.remember(ticket, self.asked.priority, self.direction(), &inner.records.tickets);
         inner.records.watch(flight);

@@ -90,7 +90,7 @@ impl EngineWatch {
             return;
         }
         if self.has_bulk() && self.bulk.1.is_none() {
-            // Its submission took longer than the wait for a lull.
+            // The lull has begun right before the copy was handed over.
             lull.end(Direction::ALL[self.index]);
         }
         let ends = lull.ends(self.index);

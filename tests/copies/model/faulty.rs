@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Launch, MemOp, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// Queries of each kind that are counted.
@@ -31,6 +31,7 @@ pub struct Faulty {
     code: Code,
     failed: Mutex<Option<&'static str>>,
     refused: Mutex<&'static [&'static str]>,
+    slow: Mutex<Option<(&'static str, Nanos)>>,
     then: Mutex<Option<Box<dyn Fn() + Send>>>,
     made: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -49,6 +50,7 @@ impl Faulty {
             code,
             failed: Mutex::default(),
             refused: Mutex::default(),
+            slow: Mutex::default(),
             then: Mutex::default(),
             made: Mutex::default(),
         })
@@ -76,6 +78,11 @@ impl Faulty {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
+    /// Every call of this name takes so much longer from now on.
+    pub fn slow_down(&self, name: &'static str, by: Nanos) {
+        *self.slow.lock().unwrap_or_else(PoisonError::into_inner) = Some((name, by));
+    }
+
     /// The number of calls since then.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
@@ -93,6 +100,10 @@ impl Faulty {
 
     fn enter(&self, name: &'static str) -> Result<()> {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+        let slow = *self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, by)) = slow.filter(|(slow, _)| *slow == name) {
+            self.inner.host().sleep(by);
+        }
         if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
             return Err(self.code.at(name).because(INJECTED));
         }

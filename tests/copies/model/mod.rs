@@ -11,6 +11,7 @@ pub mod faulty;
 pub mod flat;
 pub mod guard;
 pub mod heaps;
+pub mod lull;
 mod machine;
 pub mod panics;
 pub mod peers;
