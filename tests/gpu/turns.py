@@ -29,6 +29,7 @@ ARGUMENTS = {
     "offload": ("--rounds", "4"),
     "serving": ("--segments", "1"),
     "frames": ("1", "0.3"),
+    "loaders": (),
 }
 UNPREPARED = ("frames",)
 # A turn takes a few seconds at most.

@@ -17,8 +17,8 @@ use crate::stored::{FOLDER, Stored};
 /// Questions whose rows are those of a bench.
 const BENCHES: [&str; 8] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth", "video"];
 /// Questions whose rows are those of programs.
-const PROGRAMS: [&str; 9] =
-    ["contended", "serving", "offload", "frames", "device_put", "shapes", "by_hand", "unpinned", "clients"];
+const PROGRAMS: [&str; 10] =
+    ["contended", "serving", "offload", "frames", "device_put", "shapes", "by_hand", "loaders", "unpinned", "clients"];
 /// The question whose runs are traces: its picture is that of the last one.
 const TRACES: &str = "profile";
 /// The variables of the driver's queues, and their unit.

@@ -67,6 +67,11 @@ impl Line {
     pub fn bulk(&self) -> String {
         spread(&self.rows.iter().filter_map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>(), gbps)
     }
+
+    /// Bandwidth of the bulk alone, where it was measured.
+    pub fn bulk_alone(&self) -> String {
+        spread(&self.rows.iter().filter_map(|(row, _)| row.bulk_alone_gbps).collect::<Vec<_>>(), gbps)
+    }
 }
 
 /// The cases of runs, in the order in which they first come.
@@ -80,9 +85,10 @@ pub fn cases(runs: &[&Stored]) -> Vec<String> {
     cases
 }
 
-/// A table of some cases of the runs of a script.
+/// A table of some cases of the runs of a script. The bulk alone has a column where a run has measured it.
 pub fn lines_table(runs: &[&Stored], cases: &[(String, String)]) -> Table {
-    let mut table = Table::new(vec![
+    let is_alone = runs.iter().flat_map(|run| rows_of(run)).any(|row| row.bulk_alone_gbps.is_some());
+    let mut columns = vec![
         Column::words("copy"),
         Column::words("device"),
         Column::words("program"),
@@ -90,7 +96,9 @@ pub fn lines_table(runs: &[&Stored], cases: &[(String, String)]) -> Table {
         Column::numbers("p50 / native idle"),
         Column::numbers("p99 us"),
         Column::numbers("bulk GB/s"),
-    ]);
+    ];
+    columns.extend(is_alone.then(|| Column::numbers("bulk alone GB/s")));
+    let mut table = Table::new(columns);
     for (case, title) in cases {
         for (mode, phase) in LINES {
             let line = Line::find(runs, case, mode, phase);
@@ -98,6 +106,8 @@ pub fn lines_table(runs: &[&Stored], cases: &[(String, String)]) -> Table {
             let program = if mode == "native" { "native" } else { "`overtake run`" };
             let cells = [line.p50(), line.over_idle(), line.tail(), line.bulk()];
             if cells.iter().any(|cell| cell != NONE) {
+                let alone = is_alone.then(|| line.bulk_alone());
+                let cells = cells.into_iter().chain(alone);
                 table.push([title.clone(), device.to_owned(), program.to_owned()].into_iter().chain(cells));
             }
         }
@@ -195,6 +205,18 @@ mod tests {
             "no percentile of 600: {text}"
         );
         assert!(text.contains("Median (lowest to highest) of 2 runs"), "{text}");
+    }
+
+    #[test]
+    fn bulk_alone_has_a_column_where_it_was_measured() {
+        let mut run = example::contended([1.0; 4]);
+        let table = |run: &Stored| script_table(std::slice::from_ref(run), &["contended", "h100"]).unwrap();
+        assert!(!table(&run).contains("alone"), "{}", table(&run));
+        run.rows[3]["bulk_alone_gbps"] = 55.0.into();
+        assert!(table(&run).contains("| bulk GB/s | bulk alone GB/s |"), "{}", table(&run));
+        let text = table(&run);
+        let line = text.lines().find(|line| line.contains("| beside bulk | `overtake run` |"));
+        assert!(line.is_some_and(|line| line.ends_with("| 55.0 |")), "{text}");
     }
 
     #[test]

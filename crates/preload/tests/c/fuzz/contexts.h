@@ -52,6 +52,8 @@ static inline void close_passing(Part *part, const Passing *passing)
 
 static inline void passing_context(Part *part)
 {
+    if (!part->has_contexts)
+        return;
     Passing passing = new_passing(part);
     CUcontext current = NULL;
     uint32_t way = draw(part, LEAVES);

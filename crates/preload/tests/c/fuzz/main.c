@@ -2,13 +2,14 @@
  * the drop-in.
  *
  * usage: fuzz FIRST [COUNT] [--steps N] [--threads N] [--skip THREAD.STEP,...] [--options SEED] [--end WAY] [--loud]
- *             [VARIABLE=VALUE ...]
+ *             [--contexts N] [VARIABLE=VALUE ...]
  *
  * Runs COUNT programs, one after the other, with the seeds from FIRST on; then the process ends in a way of its own. A
  * program has a few threads, each with its own streams, events and buffers and perhaps its own context. A step draws
  * from its own number alone, so that any step can be left out without another one changing. Every call is printed
  * with its result, and every buffer with the sum of its bytes. The environment and the end are those of the seed
- * --options (FIRST). */
+ * --options (FIRST). With --contexts only the programs whose seed is a multiple of N make contexts of their own: a
+ * driver takes most of a second for each, and makes those of all processes one after the other. */
 #define _GNU_SOURCE
 #include "contexts.h"
 #include "ends.h"
@@ -22,7 +23,7 @@
 enum { THREADS_MAX = 8 };
 
 static struct {
-    uint32_t first, count, options;
+    uint32_t first, count, options, contexts;
     int steps, threads, is_loud;
     const char *skipped, *end;
 } request;
@@ -216,6 +217,7 @@ static void run_program(uint32_t seed)
     int threads = request.threads > 0 ? request.threads : 1 + (int)(shape % 5 / 2);
     int steps = request.steps > 0 ? request.steps : 8 + (int)(shape / 5 % 40);
     Part *parts = calloc((size_t)threads, sizeof *parts);
+    int has_contexts = request.contexts == 0 || seed % request.contexts == 0;
     CUcontext shared = open_device(), other = open_other(shared);
     pthread_barrier_t end;
     REQUIRE(parts != NULL && pthread_barrier_init(&end, NULL, (unsigned int)threads) == 0);
@@ -224,7 +226,8 @@ static void run_program(uint32_t seed)
         part->shared = shared, part->other = other, part->end = &end;
         part->number = i, part->steps = steps, part->seed = seed;
         part->bytes = shape / 256 % 16 == 0 ? BYTES_MAX : BYTES_SMALL;
-        part->is_alone = threads == 1, part->has_own_context = shape / 4096 % 3 == 0 && i % 2 == 1;
+        part->is_alone = threads == 1, part->has_contexts = has_contexts;
+        part->has_own_context = has_contexts && shape / 4096 % 3 == 0 && i % 2 == 1;
         part->order.log.is_loud = request.is_loud;
         REQUIRE(pthread_create(&part->thread, NULL, run_part, part) == 0);
     }
@@ -262,6 +265,8 @@ static void understand(int count, char **arguments)
                 request.threads = atoi(value);
             else if (strcmp(word, "--skip") == 0)
                 request.skipped = value;
+            else if (strcmp(word, "--contexts") == 0)
+                request.contexts = (uint32_t)strtoul(value, NULL, 10);
             else if (strcmp(word, "--options") == 0)
                 request.options = (uint32_t)strtoul(value, NULL, 10);
             else if (strcmp(word, "--end") == 0)
@@ -282,7 +287,7 @@ int main(int count, char **arguments)
     REQUIRE(*kernels_text() != 0); /* before there are threads */
     CUcontext kept = NULL;
     OK(cuInit(0));
-    if (request.options % 2) /* one context for all programs, or one for each */
+    if (request.options % 2 || request.contexts > 0) /* one context for all programs, or one for each */
         OK(cuDevicePrimaryCtxRetain(&kept, 0));
     for (uint32_t i = 0; i < request.count; i++)
         run_program(request.first + i);

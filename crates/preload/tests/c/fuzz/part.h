@@ -24,7 +24,7 @@ typedef struct {
     pthread_barrier_t *end; /* of all threads of the program */
     CUcontext shared, current, other;
     uint32_t seed;
-    int number, steps, is_alone, has_own_context;
+    int number, steps, is_alone, has_contexts, has_own_context;
 } Part;
 
 /* Makes a call whose result is the same each time. */
