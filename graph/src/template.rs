@@ -166,6 +166,16 @@ impl Template {
         self.nodes.iter().enumerate().filter_map(|(number, node)| (!node.has_next).then_some(number))
     }
 
+    /// The work of a node.
+    ///
+    /// # Panics
+    ///
+    /// There is no such node.
+    #[must_use]
+    pub fn kind(&self, number: usize) -> Kind {
+        self.nodes[number].kind
+    }
+
     /// All nodes, in their order.
     pub fn nodes(&self) -> impl Iterator<Item = Planned> + '_ {
         self.nodes.iter().map(|node| Planned { kind: node.kind, priority: node.own, is_wanted: node.is_wanted })

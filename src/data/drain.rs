@@ -9,6 +9,7 @@ use hal::Wait;
 use crate::data::record::Record;
 use crate::data::resident::ROOM_WITHIN;
 use crate::data::store::Store;
+use crate::dispatch::body::Kinds;
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::shared::Held;
 use crate::work::fault::{Error, Reason};
@@ -47,12 +48,12 @@ impl Store {
     fn stuck(&self, held: &mut Held<'_>) -> Vec<NodeId> {
         let set = self.tasks.set().id();
         let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
-        let nodes: Vec<(NodeId, Kind)> = of_this_set.map(|body| (body.node, body.character.kind)).collect();
+        let nodes: Vec<(NodeId, Kinds)> = of_this_set.map(|body| (body.node, body.character.kind)).collect();
         let mut stuck = Vec::new();
         for (node, kind) in nodes.into_iter().filter(|(node, _)| held.graph.held(*node) > 0) {
             match kind {
                 // That of a guard, which keeps its bytes as long as it is open.
-                Kind::Empty => held.graph.successors(node, |next| stuck.push(next)),
+                Kinds::One(Kind::Empty) => held.graph.successors(node, |next| stuck.push(next)),
                 _ => stuck.push(node),
             }
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use graph::{Kind, NodeId, Priority};
 
+use crate::dispatch::body::Character;
 use crate::dispatch::intake::Intake;
 use crate::dispatch::marks::Mark;
 use crate::work::function::Launch;
@@ -24,7 +25,7 @@ pub(crate) struct Arrival {
     pub kind: Kind,
     pub device: u8,
     pub priority: Priority,
-    pub announced: bool,
+    pub character: Character,
     pub work: Launch,
 }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use copies::copy::CopyHandle;
-use graph::{Kind, NodeId, Priority};
+use graph::{Direction, Kind, NodeId, Priority};
 
 #[cfg(not(loom))]
 use crate::dispatch::prefetch::LINE;
@@ -34,11 +34,31 @@ pub(crate) struct Body {
 /// The properties of a task by which its copies are expected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Character {
-    pub kind: Kind,
+    pub kind: Kinds,
     /// Its own, as it was submitted.
     pub priority: Priority,
     /// The number of its device, or [`ANNOUNCED`].
     pub device: u8,
+}
+
+/// The work of a task, in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kinds {
+    One(Kind),
+    /// Copies to the device and to the host: the task is a replay.
+    BothWays,
+}
+
+impl Kinds {
+    /// The ways of the copies.
+    #[inline]
+    pub fn directions(self) -> &'static [Direction] {
+        match self {
+            Kinds::One(Kind::Copy(direction)) => &Direction::ALL[direction.index()..=direction.index()],
+            Kinds::BothWays => &[Direction::HostToDevice, Direction::DeviceToHost],
+            Kinds::One(_) => &[],
+        }
+    }
 }
 
 /// No device: the owner of the task expects its copies itself.
@@ -46,12 +66,12 @@ pub(crate) const ANNOUNCED: u8 = u8::MAX;
 
 impl Character {
     /// That of a node without work.
-    pub const EMPTY: Character = Character { kind: Kind::Empty, priority: Priority::LOWEST, device: 0 };
+    pub const EMPTY: Character = Character { kind: Kinds::One(Kind::Empty), priority: Priority::LOWEST, device: 0 };
 
     /// Of a task that is `announced` if its owner expects its copies itself.
     #[inline]
     pub fn new(kind: Kind, priority: Priority, device: u8, announced: bool) -> Character {
-        Character { kind, priority, device: if announced { ANNOUNCED } else { device } }
+        Character { kind: Kinds::One(kind), priority, device: if announced { ANNOUNCED } else { device } }
     }
 }
 

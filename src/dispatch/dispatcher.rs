@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
@@ -145,7 +145,10 @@ impl Dispatcher {
     /// The counts so far.
     #[must_use]
     pub fn statistics(&self) -> DispatchStatistics {
-        self.shared.enter_here().map(|held| held.statistics).unwrap_or_default()
+        let mut statistics = self.shared.enter_here().map(|held| held.statistics).unwrap_or_default();
+        let of_spans = self.shared.span_launches.load(Ordering::Relaxed);
+        statistics.launches = statistics.launches.wrapping_add(of_spans);
+        statistics
     }
 
     /// The counts of the graph.
@@ -192,6 +195,7 @@ fn shared(
         of_a_group: options.lanes,
         has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
         span_events: Mutex::default(),
+        span_launches: AtomicU64::new(0),
         intake: Arc::clone(&intake),
         is_handed_over,
         steps_by: Last::default(),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use graph::{Cause, Spec};
 
 use crate::dispatch::arrivals::{Arrival, Batch, Entry, Number};
-use crate::dispatch::body::Character;
 use crate::dispatch::intake::Takes;
 use crate::dispatch::state::State;
 use crate::work::function::Work;
@@ -41,8 +40,7 @@ impl State {
     }
 
     fn arrive(&mut self, arrival: Arrival, name: &str) {
-        let Arrival { node, after, set, kind, device, priority, announced, work } = arrival;
-        let character = Character::new(kind, priority, device, announced);
+        let Arrival { node, after, set, kind, device, priority, character, work } = arrival;
         let cause: Option<Cause> =
             self.failed.iter().find_map(|&(failed, cause)| (Some(failed) == after).then_some(cause));
         if let Some(set) = self.sets.get(set) {

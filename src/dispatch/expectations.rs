@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use copies::{Direction, Expected, Overtake, Priority};
-use graph::Kind;
 use hal::Nanos;
 
 use crate::dispatch::body::{ANNOUNCED, Character};
@@ -43,11 +42,13 @@ impl Expectations {
 
     /// A task has been submitted.
     pub fn begun(&mut self, task: Character) -> hal::Result<()> {
-        let Character { kind, priority, device } = task;
-        let Kind::Copy(direction) = kind else { return Ok(()) };
-        if device == ANNOUNCED {
+        if task.device == ANNOUNCED {
             return Ok(());
         }
+        task.kind.directions().iter().try_for_each(|direction| self.begun_one(task, *direction))
+    }
+
+    fn begun_one(&mut self, Character { priority, device, .. }: Character, direction: Direction) -> hal::Result<()> {
         if let Some(known) = self.find(direction, priority, device) {
             known.tasks += 1;
             known.idle_since = None;
@@ -60,14 +61,17 @@ impl Expectations {
 
     /// It has ended. Returns whether it was the last.
     pub fn ended(&mut self, task: Character) -> bool {
-        let Character { kind, priority, device } = task;
-        let Kind::Copy(direction) = kind else { return false };
+        let Character { priority, device, .. } = task;
         if device == ANNOUNCED {
             return false;
         }
-        let Some(known) = self.find(direction, priority, device) else { return false };
-        known.tasks -= 1;
-        known.tasks == 0
+        let mut is_last = false;
+        for direction in task.kind.directions() {
+            let Some(known) = self.find(*direction, priority, device) else { continue };
+            known.tasks -= 1;
+            is_last |= known.tasks == 0;
+        }
+        is_last
     }
 
     fn find(&mut self, direction: Direction, priority: Priority, device: u8) -> Option<&mut Expectation> {

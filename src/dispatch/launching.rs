@@ -1,6 +1,7 @@
 //! The calls of a launch to the dispatcher that makes it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use copies::PriorityStream;
 use graph::{NodeId, Priority};
@@ -27,6 +28,11 @@ impl Inside for Shared {
     fn begin_span(&self, node: NodeId) -> (bool, u64) {
         let held = self.enter();
         (held.graph.comes_after(node), held.visits())
+    }
+
+    #[inline]
+    fn visits(&self) -> u64 {
+        self.state.visits()
     }
 
     fn take_events(&self, device: u8, count: u32) -> hal::Result<Arc<[Event]>> {
@@ -64,11 +70,14 @@ impl Inside for Shared {
     }
 
     fn end_span(&self, lanes: u64, calls: Calls) {
+        // The call itself counts as one when it is reported.
+        self.span_launches.fetch_add(calls.launches.wrapping_sub(1), Ordering::Relaxed);
+        if lanes | calls.waits | calls.records == 0 {
+            return;
+        }
         let mut held = self.enter();
         held.advance(lanes);
         let statistics = &mut held.statistics;
-        // The call itself counts as one when it is reported.
-        statistics.launches = statistics.launches.wrapping_add(calls.launches).wrapping_sub(1);
         statistics.joins += calls.waits;
         statistics.marks += calls.records;
     }

@@ -45,13 +45,14 @@ impl State {
         let State { bodies, graph, dead, .. } = self;
         let mut lost = Vec::new();
         for body in bodies.iter_mut().filter(|body| graph.stage(body.node) == Stage::Launched) {
-            let Some(error) = body.copies.iter().find_map(CopyHandle::loss) else { continue };
-            lost.push((body.node, error));
+            let loss = |(number, copy): (usize, &CopyHandle)| copy.loss().map(|error| (number, error));
+            let Some((number, error)) = body.copies.iter().enumerate().find_map(loss) else { continue };
+            lost.push((body.node, body.work.step_of_copy(number).to_owned(), error));
             // It fails once.
             dead.add_copies(std::mem::take(&mut body.copies));
         }
-        for (node, error) in lost {
-            let fault = self.fault(node, Reason::Driver(error));
+        for (node, step, error) in lost {
+            let fault = self.fault_of_step(node, &step, Reason::Driver(error));
             let reported = self.graph.failed(node, fault);
             debug_assert!(reported.is_ok(), "it was launched: {reported:?}");
         }

@@ -30,10 +30,12 @@ pub(crate) struct Shared {
     pub of_a_device: u8,
     /// The lanes of a group.
     pub of_a_group: u8,
-    /// Ready tasks are in the default order, and lanes have no bound: the kernels of a template can be one task.
+    /// Ready tasks are in the default order, and lanes have no bound: the steps of a template can be one task.
     pub has_spans: bool,
     /// Events for spans, with their devices. Those that no span has are free.
     pub span_events: Mutex<Vec<(u8, Arc<[Event]>)>>,
+    /// The launches of spans, but for the first of each call of their functions.
+    pub span_launches: AtomicU64,
     /// The lanes whose streams functions of tasks have asked for, a bit each: they may do anything with them.
     pub lent: AtomicU64,
     /// One for each thread.

@@ -7,7 +7,7 @@ use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
 use hal::Nanos;
 
 use crate::dispatch::arrivals::{Arrivals, Batch};
-use crate::dispatch::body::{Bodies, Character, Dead};
+use crate::dispatch::body::{Bodies, Character, Dead, Kinds};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::kit::Kit;
@@ -221,9 +221,9 @@ impl State {
             }
             of_set.1 += 1;
             // Tested first: nothing is to be done for a kernel.
-            if body.character.kind != Kind::Kernel {
+            if body.character.kind != Kinds::One(Kind::Kernel) {
                 self.sleepers.has_news |= self.expectations.ended(body.character);
-                self.functions -= u32::from(body.character.kind == Kind::Host);
+                self.functions -= u32::from(body.character.kind == Kinds::One(Kind::Host));
             }
             body.bury(is_to_be_told, &mut self.dead);
         }
@@ -248,7 +248,7 @@ impl State {
     /// A new task is of this character. Its copies are expected.
     #[inline]
     pub fn expect(&mut self, character: Character) {
-        if character.kind != Kind::Kernel {
+        if character.kind != Kinds::One(Kind::Kernel) {
             self.expect_other(character);
         }
     }
@@ -256,11 +256,11 @@ impl State {
     #[inline(never)]
     fn expect_other(&mut self, character: Character) {
         match character.kind {
-            Kind::Copy(_) => {
+            Kinds::One(Kind::Copy(_)) | Kinds::BothWays => {
                 let expected = self.expectations.begun(character);
                 debug_assert!(expected.is_ok(), "other priorities than the copy layer's are refused: {expected:?}");
             }
-            Kind::Host => self.functions += 1,
+            Kinds::One(Kind::Host) => self.functions += 1,
             _ => {}
         }
     }
@@ -285,7 +285,8 @@ impl State {
         }
         let mut has_no_points = false;
         if let Some(body) = self.bodies.get(node) {
-            has_no_points = stage == Stage::Waiting && body.character.kind == Kind::Empty && !body.is_wanted;
+            has_no_points =
+                stage == Stage::Waiting && body.character.kind == Kinds::One(Kind::Empty) && !body.is_wanted;
             body.is_wanted = true;
         }
         let (marks, may_want) = (&mut self.marks, &mut self.may_want);

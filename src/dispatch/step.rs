@@ -5,6 +5,7 @@ use std::cell::Cell;
 use copies::copy::CopyHandle;
 use graph::{Cause, Kind, NodeId, Runner};
 
+use crate::dispatch::body::Kinds;
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Joins, Mark};
 use crate::dispatch::state::State;
@@ -284,7 +285,7 @@ impl State {
         if !copies.is_empty() {
             body.add_copies(copies);
         }
-        let (is_wanted, is_kernel) = (body.is_wanted, body.character.kind == Kind::Kernel);
+        let (is_wanted, is_kernel) = (body.is_wanted, body.character.kind == Kinds::One(Kind::Kernel));
         self.report(node, is_wanted, is_kernel, outcome);
     }
 
@@ -322,13 +323,18 @@ impl State {
     #[cold]
     fn fault_of(&mut self, node: NodeId, error: Box<dyn std::error::Error + Send + Sync>) -> Cause {
         match error.downcast::<StepFailed>() {
-            Ok(step) if !step.name.is_empty() => {
-                let StepFailed { name, error } = *step;
-                self.faults.keep(Fault { task: format!("{name:?}"), reason: reason_of(error) })
-            }
-            Ok(step) => self.fault(node, reason_of(step.error)),
+            Ok(step) => self.fault_of_step(node, &step.name, reason_of(step.error)),
             Err(error) => self.fault(node, reason_of(error)),
         }
+    }
+
+    /// The same of this step of the node, or of the node itself if the step has no name.
+    #[cold]
+    pub fn fault_of_step(&mut self, node: NodeId, step: &str, reason: Reason) -> Cause {
+        if step.is_empty() {
+            return self.fault(node, reason);
+        }
+        self.faults.keep(Fault { task: format!("{step:?}"), reason })
     }
 
     /// An event has been recorded, or not.

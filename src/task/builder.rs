@@ -8,7 +8,7 @@ use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
 use smallvec::SmallVec;
 
 use crate::dispatch::arrivals::Arrival;
-use crate::dispatch::body::Character;
+use crate::dispatch::body::{Character, Kinds};
 use crate::dispatch::intake::Desk;
 use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::{Held, Shared};
@@ -41,6 +41,8 @@ pub struct TaskBuilder<'t, 'n> {
     device: u8,
     in_convoy: bool,
     announced: bool,
+    /// It copies to the device and to the host.
+    copies_both_ways: bool,
     priority: Priority,
 }
 
@@ -77,6 +79,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             device: 0,
             in_convoy: false,
             announced: false,
+            copies_both_ways: false,
             priority,
         }
     }
@@ -105,6 +108,12 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     #[inline]
     pub(crate) fn announced(mut self, expected: Option<Priority>) -> TaskBuilder<'t, 'n> {
         self.announced = expected == Some(self.priority) && self.device == 0;
+        self
+    }
+
+    /// It is a replay, which may copy both ways, and whose caller may expect its copies.
+    pub(crate) fn copying(mut self, both_ways: bool, announced: bool) -> TaskBuilder<'t, 'n> {
+        (self.copies_both_ways, self.announced) = (both_ways, announced);
         self
     }
 
@@ -215,10 +224,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let may_follow = |first: &Handle| Self::may_follow(first, |first| first.is_of(shared));
         let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.after[0].is_none_or(may_follow);
         let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
-        let TaskBuilder { set, name, work, after, kind, device, priority, announced, .. } = self;
+        let character = self.character();
+        let TaskBuilder { set, name, work, after, kind, device, priority, .. } = self;
         if let Work::Launch(work) = work {
             let (after, set) = (after[0].map(Handle::node), set.id());
-            desk.batch.submit(Arrival { node, after, set, kind, device, priority, announced, work }, name);
+            desk.batch.submit(Arrival { node, after, set, kind, device, priority, character, work }, name);
         }
         drop(desk);
         if intake.post(index) {
@@ -387,8 +397,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn character(&self) -> Character {
-        let &TaskBuilder { kind, priority, device, announced, .. } = self;
-        Character::new(kind, priority, device, announced)
+        let &TaskBuilder { kind, priority, device, announced, copies_both_ways, .. } = self;
+        let character = Character::new(kind, priority, device, announced);
+        if copies_both_ways { Character { kind: Kinds::BothWays, ..character } } else { character }
     }
 
     /// Gives the node its work.

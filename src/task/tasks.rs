@@ -11,7 +11,7 @@ use crate::dispatch::shared::Shared;
 use crate::task::builder::TaskBuilder;
 use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
-use crate::work::function::{Launch, Launches, Work, WorkResult};
+use crate::work::function::{Launch, Launches, Replays, Work, WorkResult};
 use crate::work::lane::Submitted;
 use crate::work::set::{Set, SetId};
 
@@ -128,6 +128,12 @@ impl Tasks {
     pub(crate) fn kernel_of<'n>(&self, name: &'n str, launch: Box<dyn Launches>) -> TaskBuilder<'_, 'n> {
         let work = Work::Launch(Launch::Own(launch));
         TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Kernel, work)
+    }
+
+    /// The replay of a template as one task, whose first step is of this kind.
+    pub(crate) fn span<'n>(&self, name: &'n str, kind: Kind, span: impl Replays + 'static) -> TaskBuilder<'_, 'n> {
+        let work = Work::Launch(Launch::Span(Box::new(span)));
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, kind, work)
     }
 
     #[inline]

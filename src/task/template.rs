@@ -142,7 +142,8 @@ impl<A: Send + Sync + 'static> Recording<A> {
 ///
 /// If all of them are kernels of one priority, a replay is one task for the dispatcher: its kernels are launched one
 /// behind the other, in lanes that have been worked out too, and only more urgent tasks go between. A step that asks
-/// for another turn keeps those that were recorded behind it waiting.
+/// for another turn keeps those that were recorded behind it waiting. The same holds for a copy with kernels and
+/// further copies behind it, if each of them comes after the one that was recorded before it: they are in one lane.
 pub struct Template<A> {
     stretch: Arc<Stretch>,
     does: Arc<[Does<A>]>,
@@ -151,23 +152,33 @@ pub struct Template<A> {
 
 /// A template as a span, if it is one.
 struct Spanned {
-    /// The steps that each of its kernels comes after. Of no span there are none.
+    /// The steps that each of its steps comes after. Of no span there are none.
     before: Vec<Vec<u32>>,
+    /// It is a chain whose copies go both ways.
+    copies_both_ways: bool,
     /// Its plan, and for how many lanes that is.
     plan: OnceLock<(u8, Arc<Plan>)>,
 }
 
 impl Spanned {
-    /// Several kernels of one priority are a span, and so is an end that joins them.
+    /// Several kernels of one priority are a span, and so is an end that joins them. So is a chain of one priority that
+    /// begins with a copy.
     fn of(stretch: &Stretch) -> Spanned {
         let nodes: Vec<_> = stretch.nodes().collect();
         let ends = nodes.last().is_some_and(|last| last.kind == Kind::Empty);
-        let kernels = nodes.len() - usize::from(ends);
-        let is_alike = |node: &graph::Planned| node.kind == Kind::Kernel && node.priority == nodes[0].priority;
-        let is_span = kernels > 1 && nodes[..kernels].iter().all(is_alike);
+        let steps = nodes.len() - usize::from(ends);
+        let has_copies = steps > 0 && matches!(nodes[0].kind, Kind::Copy(_));
+        let is_alike = |number: usize| {
+            let (node, follows) = (&nodes[number], || number == 0 || stretch.before(number).any(|it| it + 1 == number));
+            let is_step = node.kind == Kind::Kernel || (has_copies && node.kind.is_device());
+            is_step && node.priority == nodes[0].priority && (!has_copies || follows())
+        };
+        let is_span = steps > 1 && (0..steps).all(is_alike);
         let before = |number| stretch.before(number).map(|step| step as u32).collect();
-        let before = (0..if is_span { kernels } else { 0 }).map(before).collect();
-        Spanned { before, plan: OnceLock::new() }
+        let before = (0..if is_span { steps } else { 0 }).map(before).collect();
+        let goes_back = |node: &graph::Planned| matches!(node.kind, Kind::Copy(_)) && node.kind != nodes[0].kind;
+        let copies_both_ways = has_copies && nodes.iter().any(goes_back);
+        Spanned { before, copies_both_ways, plan: OnceLock::new() }
     }
 
     /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
@@ -283,11 +294,14 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
 
     /// As one task.
     fn submit_span(self, plan: Arc<Plan>) -> Result<Handle, Error> {
-        let Replay { template: Template { stretch, does, .. }, tasks, arguments, priority, device, after, .. } = self;
-        let own = stretch.nodes().next().map_or(Priority::LOWEST, |first| first.priority);
+        let Replay { template, tasks, arguments, priority, device, announced, after } = self;
+        let Template { stretch, does, span: spanned } = template;
+        let first = stretch.nodes().next().expect("a span has steps");
         let steps = Run { does: Arc::clone(does), arguments };
         let span = Span { steps, course: Course::new(plan, Arc::clone(stretch)) };
-        let task = tasks.kernel(stretch.name(stretch.len() - 1), span).priority(own.max(priority)).on(device);
+        let task = tasks.span(stretch.name(stretch.len() - 1), first.kind, span);
+        let task = task.priority(first.priority.max(priority)).on(device);
+        let task = task.copying(spanned.copies_both_ways, announced && first.priority <= priority);
         task.after_all(after).submit()
     }
 }

@@ -31,6 +31,12 @@ impl<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static> Launches for 
     }
 }
 
+/// The launch of a replay that is one task ([`crate::work::span`]).
+pub(crate) trait Replays: Launches {
+    /// The name of the step that has made this copy of the task, or nothing.
+    fn step_of_copy(&self, number: usize) -> &str;
+}
+
 /// The tasks of one replay, by their numbers.
 pub(crate) trait Steps: Send + Sync {
     /// Submits the work of a task of the device.
@@ -45,6 +51,8 @@ pub(crate) enum Launch {
     Own(Box<dyn Launches>),
     /// The same of a function that owns nothing: its end is seen by no thread, so it is left where it is until then.
     Bare(Box<dyn Launches>),
+    /// All steps of a replay.
+    Span(Box<dyn Replays>),
     /// A step of a replay, by its number. It needs no memory of its own.
     Step(Arc<dyn Steps>, u32),
 }
@@ -58,8 +66,11 @@ impl Launch {
     /// The place of its own memory. None if it has none: a hint about such a place has the processor look for its page.
     #[inline]
     fn place(&self) -> Option<*const u8> {
-        let (Launch::Own(launch) | Launch::Bare(launch)) = self else { return None };
-        let place: *const u8 = std::ptr::from_ref(&**launch).cast();
+        let place: *const u8 = match self {
+            Launch::Own(launch) | Launch::Bare(launch) => std::ptr::from_ref(&**launch).cast(),
+            Launch::Span(launch) => std::ptr::from_ref(&**launch).cast(),
+            Launch::Step(..) => return None,
+        };
         (place.addr() >= MEMORY_MIN).then_some(place)
     }
 
@@ -67,6 +78,7 @@ impl Launch {
     pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self {
             Launch::Own(launch) | Launch::Bare(launch) => launch.launch(lane),
+            Launch::Span(launch) => launch.launch(lane),
             Launch::Step(steps, number) => steps.launch(*number, lane),
         }
     }
@@ -109,6 +121,11 @@ impl Work {
     #[inline]
     pub fn place(&self) -> Option<*const u8> {
         if let Work::Launch(launch) = self { launch.place() } else { None }
+    }
+
+    /// The name of the step that has made this copy of the task, if that is a replay, or nothing.
+    pub fn step_of_copy(&self, number: usize) -> &str {
+        if let Work::Launch(Launch::Span(span)) = self { span.step_of_copy(number) } else { "" }
     }
 
     /// Submits the work, if it is a device's.

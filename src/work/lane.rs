@@ -32,9 +32,11 @@ pub trait Submitted {
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
     fn sync_point(&self, node: NodeId) -> Result<(), Error>;
-    /// A replay of a span begins, or goes on. Whether there is something that its task comes after and that may not
-    /// have ended, and a number that [`Inside::goes_on`] takes.
+    /// A replay of a span in several lanes begins, or goes on. Whether there is something that its task comes after and
+    /// that may not have ended, and a number that [`Inside::goes_on`] takes.
     fn begin_span(&self, node: NodeId) -> (bool, u64);
+    /// That number for one in a single lane, which needs no more.
+    fn visits(&self) -> u64;
     /// So many events for a replay of a span on this device. They are free for others when they are dropped.
     fn take_events(&self, device: u8, count: u32) -> hal::Result<Arc<[Event]>>;
     /// Whether nothing has come since that goes before the rest of a replay of this priority.

@@ -1,6 +1,7 @@
-//! Spans: the kernels of a template as one task of the graph. Which lanes they go in, and which events these wait for,
-//! is worked out once ([`plan`]). A replay only makes the calls: from the lane of the task to those beside it, and back
-//! to that lane at the end. So the graph has one node, which ends when all kernels have.
+//! Spans: the steps of a template as one task of the graph. Which lanes they go in, and which events these wait for, is
+//! worked out once ([`plan`]). A replay only makes the calls: from the lane of the task to those beside it, and back to
+//! that lane at the end. So the graph has one node, which ends when all steps have. Steps that are a chain are in one
+//! lane: a replay of these needs no event, and no lock.
 
 pub(crate) mod plan;
 
@@ -9,11 +10,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use copies::PriorityStream;
-use graph::Template;
+use graph::{Kind, Template};
 use hal::Event;
+use smallvec::SmallVec;
 
 use crate::work::caught::caught;
-use crate::work::function::{Launches, More, Steps, WorkResult};
+use crate::work::function::{Launches, More, Replays, Steps, WorkResult};
 use crate::work::lane::{Beside, Call, Calls, Group, Lane};
 use crate::work::span::plan::{FORK, NONE, Plan};
 
@@ -30,16 +32,26 @@ impl<S: Steps + 'static> Launches for Span<S> {
     }
 }
 
+impl<S: Steps + 'static> Replays for Span<S> {
+    fn step_of_copy(&self, number: usize) -> &str {
+        self.course.copies.get(number).map_or("", |step| self.course.template.name(*step as usize))
+    }
+}
+
 /// How far a replay has come.
 pub(crate) struct Course {
     plan: Arc<Plan>,
     template: Arc<Template>,
     events: Option<Arc<[Event]>>,
     next: usize,
+    /// The launches since they were last told of.
+    launches: u64,
     /// How often the next step has asked for another turn.
     turn: u32,
     is_resumed: bool,
     lanes: Beside,
+    /// The steps of the task's copies that can be raised.
+    copies: SmallVec<[u32; 4]>,
     failures: Option<Box<Failures>>,
 }
 
@@ -80,19 +92,67 @@ struct Pass<'p, 'l> {
 
 impl Course {
     pub fn new(plan: Arc<Plan>, template: Arc<Template>) -> Course {
-        let lanes = Beside::default();
-        Course { plan, template, events: None, next: 0, turn: 0, is_resumed: false, lanes, failures: None }
+        let (lanes, copies) = (Beside::default(), SmallVec::new());
+        Course {
+            plan,
+            template,
+            events: None,
+            next: 0,
+            launches: 0,
+            turn: 0,
+            is_resumed: false,
+            lanes,
+            copies,
+            failures: None,
+        }
     }
 
     fn launch(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
+        let more = if self.plan.has_others() { self.launch_in_lanes(lane, steps)? } else { self.chain(lane, steps) };
+        match self.failures.take_if(|_| more == More::Done) {
+            Some(failures) => Err(Box::new(failures.first)),
+            None => Ok(more),
+        }
+    }
+
+    /// Makes the launches from the next one on, where all are in the lane of the task.
+    fn chain(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> More {
+        let Lane { site, stream, call, copies, .. } = lane;
+        let (mut visits, count) = (site.inside.visits(), self.plan.len());
+        let mut more = More::Done;
+        while self.next < count {
+            if let Some(before) = self.next.checked_sub(1) {
+                // A kernel has hardly ended when the next step is submitted.
+                let is_kernel = self.template.kind(before) == Kind::Kernel;
+                call.can_begin.set(is_kernel.then_some(false));
+            }
+            call.turn.set(self.turn);
+            let mut entered = Lane { site, stream, call, copies, beside: None };
+            more = self.step(&mut entered, steps);
+            if more == More::Again {
+                break;
+            }
+            self.next += 1;
+            if self.next < count
+                && (self.lanes.is_synced.replace(false) || !site.inside.goes_on(call.priority, &mut visits))
+            {
+                more = More::Again;
+                break;
+            }
+        }
+        site.inside.end_span(0, Calls { launches: std::mem::take(&mut self.launches), ..Calls::default() });
+        more
+    }
+
+    /// The same in several lanes.
+    fn launch_in_lanes(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
         let (site, node) = (lane.site, lane.call.node);
         let events = match self.events.take() {
             Some(events) => events,
-            None if self.plan.has_others() => site.inside.take_events(site.device, self.plan.events())?,
-            None => Arc::default(),
+            None => site.inside.take_events(site.device, self.plan.events())?,
         };
         let (comes_after, visits) = site.inside.begin_span(node);
-        let forks = (comes_after || self.is_resumed) && self.plan.has_others();
+        let forks = comes_after || self.is_resumed;
         let (group, calls) = (lane.group(), Calls::default());
         let mut pass = Pass { lane, group, events: &events, forks, begun: 1, visits, calls };
         let ended = self.pass(&mut pass, steps);
@@ -100,17 +160,12 @@ impl Course {
             // Nothing orders the rest any more. The nodes end when all lanes are at rest.
             site.inside.lose(node, error.clone());
         }
-        site.inside.end_span(self.lanes.used.take(), pass.calls);
-        match ended? {
-            More::Again => {
-                (self.is_resumed, self.events) = (true, Some(events));
-                Ok(More::Again)
-            }
-            More::Done => match self.failures.take() {
-                Some(failures) => Err(Box::new(failures.first)),
-                None => Ok(More::Done),
-            },
+        let calls = Calls { launches: std::mem::take(&mut self.launches), ..pass.calls };
+        site.inside.end_span(self.lanes.used.take(), calls);
+        if matches!(ended, Ok(More::Again)) {
+            (self.is_resumed, self.events) = (true, Some(events));
         }
+        Ok(ended?)
     }
 
     /// Makes the launches from the next one on. An error is that of a call that keeps the order.
@@ -132,7 +187,11 @@ impl Course {
             if placed.lane != 0 {
                 self.lanes.used.set(self.lanes.used.get() | 1 << number);
             }
-            if self.step(pass, (number, stream), steps) == More::Again {
+            let Lane { site, call: own, copies, .. } = &mut *pass.lane;
+            let (turn, can_begin) = (Cell::new(self.turn), Cell::new(None));
+            let call = Call { node: own.node, turn, lane: number, priority: own.priority, can_begin };
+            let mut entered = Lane { site, stream, call: &call, copies, beside: None };
+            if self.step(&mut entered, steps) == More::Again {
                 return Ok(More::Again);
             }
             if placed.event != NONE {
@@ -152,24 +211,19 @@ impl Course {
         Ok(More::Done)
     }
 
-    /// Calls the function of the next step, in the lane of this number, unless one before it has failed.
+    /// Calls the function of the next step, unless one before it has failed.
     #[inline]
-    fn step<'l>(
-        &mut self,
-        pass: &mut Pass<'_, 'l>,
-        (number, stream): (u8, &'l PriorityStream),
-        steps: &dyn Steps,
-    ) -> More {
+    fn step(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> More {
         if self.failures.is_some() && self.comes_after_failure() {
             return More::Done;
         }
-        let Lane { site, call: own, copies, .. } = &mut *pass.lane;
-        let (turn, can_begin) = (Cell::new(self.turn), Cell::new(None));
-        let call = Call { node: own.node, turn, lane: number, priority: own.priority, can_begin };
-        let mut entered = Lane { site, stream, call: &call, copies, beside: Some(&self.lanes) };
-        pass.calls.launches += 1;
+        let Lane { site, stream, call, copies, .. } = lane;
+        self.launches += 1;
+        let before = copies.len();
+        let mut entered = Lane { site, stream, call, copies, beside: Some(&self.lanes) };
         let outcome = caught(|| steps.launch(self.next as u32, &mut entered));
-        let left_open = if site.is_lent(&call) { site.inside.end_capture(&call) } else { None };
+        self.copies.extend((before..entered.copies.len()).map(|_| self.next as u32));
+        let left_open = if site.is_lent(call) { site.inside.end_capture(call) } else { None };
         let outcome = left_open.map_or(outcome, |error| Err(error.into()));
         match outcome {
             Ok(More::Done) => self.turn = 0,

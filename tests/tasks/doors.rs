@@ -32,6 +32,17 @@ pub fn download(lane: &mut Lane<'_>, target: &Arc<Pinned>, source: Buffer, bytes
     Ok(())
 }
 
+/// A copy to the host, past the tasks.
+pub fn copy_down(
+    stream: &PriorityStream,
+    target: &Arc<Pinned>,
+    source: Buffer,
+    bytes: u64,
+) -> overtake::hal::Result<CopyHandle> {
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { stream.memcpy_dtoh_async(target.range(0, bytes), source.range(0, bytes), bytes) }
+}
+
 /// Copies the first bytes of a buffer to another one, which may be on another device.
 pub fn between(lane: &mut Lane<'_>, target: Buffer, source: Buffer, bytes: u64) -> WorkResult<()> {
     let request = Request::linear(target.range(0, bytes), source.range(0, bytes), bytes);

@@ -118,6 +118,12 @@ impl Plan {
         Some((placed, &self.waits[placed.waits.start as usize..placed.waits.end as usize]))
     }
 
+    /// How many steps it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
     /// The lanes that the first one waits for at the end.
     pub fn ends(&self) -> &[End] {
         &self.ends

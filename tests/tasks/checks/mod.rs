@@ -10,6 +10,7 @@ mod closing;
 mod creation;
 mod devices;
 mod failures;
+mod frames;
 mod live;
 mod members;
 mod order;
@@ -51,6 +52,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     creation: none_after_warm_up;
     devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
+    frames: keep_the_order failures turns leave_urgent_tasks_between are_expected are_expected_by_a_pipeline
+        of_others_have_a_task_for_each_step;
     live: of_a_known_rate late_after_a_period replays_of_frames;
     members: partitioned unified counted handed_over released_by_all failures refused futures;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Code, Device, Driver, Nanos};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::{Error, Lane, More, Tasks};
+use overtake::task::{Error, Lane, More, Recording, Tasks};
 use overtake::{Options, Overtake, Priorities};
 
 use crate::bed::{self, Kernels};
@@ -13,6 +13,8 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 
 const BYTES: u64 = 1 << 20;
+/// So few that they go natively.
+const SMALL_BYTES: u64 = 4 << 10;
 /// Longer than a copy kernel may be overdue.
 const OCCUPIED: Nanos = Nanos::from_ms(60);
 
@@ -61,6 +63,42 @@ pub fn a_lost_copy_fails_its_task() -> Outcome {
         same("lost copies", &overtake.statistics().lost, &1)?;
         ensure!(!dispatcher.statistics().is_device_lost, "the device goes on");
         Ok(spin("next").submit()?.wait()?)
+    })
+}
+
+/// The same of the second copy of a replay, which is one task: the error tells of its step.
+pub fn a_lost_copy_of_a_replay_fails_its_step() -> Outcome {
+    super::on(|rig| {
+        let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+        let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+        let (overtake, dispatcher) = open(&driver)?;
+        let tasks = Tasks::new(&dispatcher);
+        let _expected = overtake.expect(bed::urgent(), None)?;
+        doors::occupy(rig.driver(), rig.kernels()?.spin, OCCUPIED, rig.stream()?)?;
+        rig.driver().host().sleep(Nanos::from_us(200));
+
+        let mut recording = Recording::new();
+        let small = (rig.buffer(SMALL_BYTES)?, rig.pinned(SMALL_BYTES)?);
+        let first = recording.upload("small", &[], move |lane, ()| {
+            doors::upload(lane, small.0, &small.1, SMALL_BYTES)?;
+            Ok(More::Done)
+        });
+        let (target, source) = (rig.buffer(BYTES)?, rig.pinned(BYTES)?);
+        let second = recording.upload("bulk", &[first], move |lane, ()| {
+            doors::upload(lane, target, &source, BYTES)?;
+            Ok(More::Done)
+        });
+        recording.kernel("kernel", &[second], |_, ()| Ok(More::Done));
+        let replay = recording.finish()?.replay(&tasks, ()).submit()?;
+        ensure!(replay.is_launched(), "it does not wait on the host");
+        faulty.refuse(&["copy_htod_async", "launch"]);
+        let error = replay.wait().expect_err("a copy is lost");
+        let Error::NotRun { fault, task } = &error else { return Err(Failure::new(error)) };
+        same("the end of the replay", task, &"\"kernel\"".to_owned())?;
+        same("the step", &fault.task, &"\"bulk\"".to_owned())?;
+        faulty.refuse(&[]);
+        same("lost copies", &overtake.statistics().lost, &1)?;
+        Ok(tasks.wait()?)
     })
 }
 

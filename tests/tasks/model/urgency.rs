@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::Nanos;
-use overtake::task::{Error, Handle, Lane, More, Tasks};
+use overtake::task::{Error, Handle, Lane, More, Recording, Tasks};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -145,8 +145,29 @@ fn urgent_for_ever(bed: &Bed, rig: &Rig, stop: &Arc<AtomicBool>) -> Result<(), F
     Ok(())
 }
 
+/// A replay whose first copy is bulk to the host.
+fn bulk_of_a_replay(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
+    let (target, source) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
+    let mut recording = Recording::new();
+    let down = recording.download("bulk", &[], move |lane, ()| {
+        doors::download(lane, &target, source, BULK_BYTES)?;
+        Ok(More::Done)
+    });
+    recording.kernel("behind", &[down], |_, ()| Ok(More::Done));
+    Ok(recording.finish()?.replay(&bed.tasks, ()).submit()?)
+}
+
 /// Of two bulk copies under endless urgent traffic, that passes for which an urgent kernel comes to wait.
 pub fn a_submitted_copy_is_lifted() -> Outcome {
+    lifted(bulk)
+}
+
+/// The same of a copy of a replay, which is one task.
+pub fn a_submitted_copy_of_a_replay_is_lifted() -> Outcome {
+    lifted(bulk_of_a_replay)
+}
+
+fn lifted(bulk: fn(&Rig, &Bed) -> Result<Handle, Failure>) -> Outcome {
     on(|rig| {
         let bed = bed::open(rig)?;
         let stop: Arc<AtomicBool> = Arc::default();
