@@ -56,7 +56,7 @@ PROGRAMS = (
     Program("shapes", "shapes.py", "torch"),
     Program("round_trip", "round_trip.py", "cupy"),
     Program("by_hand", "by_hand.py", "torch", limits=Limits(None, None, None, None, None, None)),
-    Program("loaders", "loaders.py", "safetensors", limits=Limits(None, None, None, None, None, None)),
+    Program("loaders", "loaders.py", "safetensors", limits=Limits(None, None, None, None, None, None), rounds=1),
     Program("contended", "contended.py", "torch", ("--rounds", "3", "--idle-samples", "80"),
             Limits(loaded_on_idle=1.2, loaded_p99_on_idle=1.5)),
     Program("serving", "serving.py", "torch", ("--segments", "2"), Limits(loaded_p99_us=200.0, bulk=None)),
