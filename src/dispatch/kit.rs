@@ -26,7 +26,7 @@ impl Default for Launching {
 }
 
 /// So many launches of a volley come behind its first, at least and at most.
-const AHEAD: (usize, usize) = (7, 63);
+const AHEAD: (usize, usize) = (7, 31);
 
 /// Launches that are made behind the one at hand before that is reported.
 pub(crate) struct Ahead {
@@ -93,11 +93,11 @@ mod tests {
         let mut ahead = Ahead::default();
         let mut seen = Vec::new();
         // So many are handed out, and so many are launched.
-        for (count, made) in [(7, 7), (15, 15), (31, 31), (63, 63), (5, 5), (63, 40), (20, 3), (7, 0)] {
+        for (count, made) in [(7, 7), (15, 15), (31, 31), (5, 5), (31, 30), (15, 15), (31, 3), (7, 0)] {
             ahead.count = count;
             ahead.most = ahead.most_behind(made);
             seen.push(ahead.most);
         }
-        assert_eq!(seen, [15, 31, 63, 63, 63, 20, 7, 7]);
+        assert_eq!(seen, [15, 31, 31, 31, 15, 31, 7, 7]);
     }
 }
