@@ -77,6 +77,33 @@ fn chains_are_handed_out_in_rounds() {
     assert!(graph.next(Runner::Device).is_none() && graph.append_running(&KERNEL).is_some());
 }
 
+/// For hints to the processor's cache.
+#[test]
+fn the_slot_behind_each_is_told() {
+    let mut graph = graph();
+    let chains = [(); 2].map(|()| chain(&mut graph, 3, &KERNEL));
+    let firsts = [0, 1].map(|it: usize| chains[it][0]);
+    hand_out(&mut graph, &firsts);
+    let mut told = Vec::new();
+    graph.next_abreast(firsts.into_iter(), |it| {
+        told.push(it.next);
+        true
+    });
+    assert_eq!(told, chains.map(|chain| chain[2].index()));
+}
+
+#[test]
+fn a_launch_is_reported_once() {
+    let mut graph = graph();
+    let chains = [(); 2].map(|()| chain(&mut graph, 2, &KERNEL));
+    let firsts = [0, 1].map(|it: usize| chains[it][0]);
+    hand_out(&mut graph, &firsts);
+    abreast(&mut graph, &firsts);
+    assert!(graph.launched_followed(firsts[0]).is_some());
+    assert!(graph.launched_followed(firsts[0]).is_none(), "it is not running any more");
+    assert!(graph.launched_followed(firsts[1]).is_some());
+}
+
 #[test]
 fn kernels_that_are_taken_back_are_the_next_again() {
     for made in 1..6 {
