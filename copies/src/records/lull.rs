@@ -73,15 +73,9 @@ impl Lull {
     /// the next lull has begun meanwhile.
     #[inline]
     pub(crate) fn outlast(&self, direction: Direction) {
-        if self.is_in(direction) {
+        if self.engines[direction.index()].lasts() {
             self.end(direction);
         }
-    }
-
-    #[inline]
-    fn is_in(&self, direction: Direction) -> bool {
-        let engine = &self.engines[direction.index()];
-        engine.bulk.load(Ordering::Relaxed) == engine.began_at.load(Ordering::Relaxed)
     }
 
     /// The number of copies by which lulls of an engine have ended so far.
@@ -98,7 +92,7 @@ impl Lull {
     #[inline]
     pub(crate) fn lets_pass(&self, direction: Direction, stream: Stream) -> bool {
         let engine = &self.engines[direction.index()];
-        let passes = self.is_in(direction);
+        let passes = engine.lasts();
         if passes && !Passed(engine.passed.load(Ordering::Relaxed)).has(stream) {
             engine.note_passed(Passed::of(stream));
         }
@@ -119,6 +113,12 @@ impl Lull {
 }
 
 impl EngineLull {
+    /// No bulk has come since it began.
+    #[inline]
+    fn lasts(&self) -> bool {
+        self.bulk.load(Ordering::Relaxed) == self.began_at.load(Ordering::Relaxed)
+    }
+
     fn note_passed(&self, stream: Passed) {
         let noted = self.passed.compare_exchange(Passed::NONE.0, stream.0, Ordering::Relaxed, Ordering::Relaxed);
         if noted.is_err_and(|other| other != stream.0) {
