@@ -33,6 +33,14 @@ fn hand_out(graph: &mut Graph, firsts: &[NodeId]) {
     assert_eq!(all, firsts);
 }
 
+/// Two chains of so many kernels, and their first ones, which are handed out.
+fn two_begun(graph: &mut Graph, count: usize) -> ([Vec<NodeId>; 2], [NodeId; 2]) {
+    let chains = [(); 2].map(|()| chain(graph, count, &KERNEL));
+    let firsts = [0, 1].map(|it: usize| chains[it][0]);
+    hand_out(graph, &firsts);
+    (chains, firsts)
+}
+
 /// All that may be handed out behind these, which were handed out last.
 fn abreast(graph: &mut Graph, round: &[NodeId]) -> Vec<NodeId> {
     let mut all = Vec::new();
@@ -81,9 +89,7 @@ fn chains_are_handed_out_in_rounds() {
 #[test]
 fn the_slot_behind_each_is_told() {
     let mut graph = graph();
-    let chains = [(); 2].map(|()| chain(&mut graph, 3, &KERNEL));
-    let firsts = [0, 1].map(|it: usize| chains[it][0]);
-    hand_out(&mut graph, &firsts);
+    let (chains, firsts) = two_begun(&mut graph, 3);
     let mut told = Vec::new();
     graph.next_abreast(firsts.into_iter(), |it| {
         told.push(it.next);
@@ -95,9 +101,7 @@ fn the_slot_behind_each_is_told() {
 #[test]
 fn a_launch_is_reported_once() {
     let mut graph = graph();
-    let chains = [(); 2].map(|()| chain(&mut graph, 2, &KERNEL));
-    let firsts = [0, 1].map(|it: usize| chains[it][0]);
-    hand_out(&mut graph, &firsts);
+    let (_, firsts) = two_begun(&mut graph, 2);
     abreast(&mut graph, &firsts);
     assert!(graph.launched_followed(firsts[0]).is_some());
     assert!(graph.launched_followed(firsts[0]).is_none(), "it is not running any more");
@@ -149,9 +153,7 @@ fn nothing_is_handed_out_if_one_chain_goes_on_otherwise() {
 fn nothing_is_handed_out_behind_a_kernel_of_another_priority() {
     for number in 0..2 {
         let mut graph = graph();
-        let chains = [(); 2].map(|()| chain(&mut graph, 2, &KERNEL));
-        let firsts = [0, 1].map(|it: usize| chains[it][0]);
-        hand_out(&mut graph, &firsts);
+        let (chains, firsts) = two_begun(&mut graph, 2);
         graph.set_priority(chains[1][number], urgent()).unwrap();
         assert_eq!(abreast(&mut graph, &firsts), []);
     }
@@ -162,9 +164,7 @@ fn nothing_is_handed_out_behind_a_kernel_of_another_priority() {
 fn a_phase_counts_them() {
     for phase_max in [4, 5] {
         let mut graph = Graph::new(Options { phase_max, ..Options::default() }).unwrap();
-        let chains = [(); 2].map(|()| chain(&mut graph, 2, &KERNEL));
-        let firsts = [0, 1].map(|it: usize| chains[it][0]);
-        hand_out(&mut graph, &firsts);
+        let (_, firsts) = two_begun(&mut graph, 2);
         let seconds = abreast(&mut graph, &firsts);
         firsts.iter().chain(&seconds).for_each(|node| assert!(report(&mut graph, *node).1.value > 0));
         let kernel = graph.append(&KERNEL).unwrap();

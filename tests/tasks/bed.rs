@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Device, Driver, Function, Module, Nanos};
 use overtake::dispatch::{Candidate, DispatchOptions, Dispatcher};
-use overtake::task::{Error, Kernel, Tasks};
+use overtake::task::{Error, Kernel, Lane, Tasks};
 use overtake::{Options, Overtake, Priority};
 
 use crate::failure::{Failure, Outcome};
@@ -96,4 +96,9 @@ pub fn eventually(rig: &Rig, what: &str, condition: impl Fn() -> bool) -> Outcom
         host.sleep(Nanos::from_us(10));
     }
     Ok(())
+}
+
+/// Fails a launch that is not the first of its task.
+pub fn ensure_first_turn(lane: &Lane<'_>) -> Result<(), String> {
+    if lane.turn() == 0 { Ok(()) } else { Err(format!("its first turn has the number {}", lane.turn())) }
 }

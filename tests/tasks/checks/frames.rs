@@ -113,7 +113,7 @@ pub fn turns(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let mut recording = Recording::<Frame>::new();
     let upload = recording.upload("upload", &[], |lane, frame: &Frame| {
-        ensure_turn(lane)?;
+        bed::ensure_first_turn(lane)?;
         doors::upload(lane, frame.device, &frame.source, BYTES)?;
         Ok(More::Done)
     });
@@ -123,7 +123,7 @@ pub fn turns(rig: &Rig) -> Outcome {
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })
     });
     recording.download("download", &[thrice], |lane, frame: &Frame| {
-        ensure_turn(lane)?;
+        bed::ensure_first_turn(lane)?;
         doors::download(lane, &frame.target, frame.device, BYTES)?;
         Ok(More::Done)
     });
@@ -132,10 +132,6 @@ pub fn turns(rig: &Rig) -> Outcome {
     let frame = Frame { source, target: Arc::clone(&target), device, by: 0 };
     recording.finish()?.replay(&bed.tasks, frame).submit()?.wait()?;
     same("the word", &target.word32(0).load(Ordering::Acquire), &65)
-}
-
-fn ensure_turn(lane: &Lane<'_>) -> Result<(), String> {
-    if lane.turn() == 0 { Ok(()) } else { Err(format!("its first turn has the number {}", lane.turn())) }
 }
 
 /// An urgent task that comes while the steps are launched goes before the rest of them, and one of their priority goes

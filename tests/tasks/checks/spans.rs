@@ -157,7 +157,7 @@ pub fn turns(rig: &Rig) -> Outcome {
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })
     });
     recording.kernel("last", &[thrice], |lane, (words, kernels): &Words| {
-        ensure_turn(lane)?;
+        bed::ensure_first_turn(lane)?;
         doors::word(lane, &kernels.add, words.at(4), 1)?;
         Ok(More::Done)
     });
@@ -165,10 +165,6 @@ pub fn turns(rig: &Rig) -> Outcome {
     let replay = template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?;
     same("the words", &read(rig, &bed, words, &replay)?[..2].to_vec(), &vec![65, 6])?;
     bed.tasks.wait().map_err(Failure::from)
-}
-
-fn ensure_turn(lane: &Lane<'_>) -> Result<(), String> {
-    if lane.turn() == 0 { Ok(()) } else { Err(format!("its first turn has the number {}", lane.turn())) }
 }
 
 /// An urgent task that comes while the steps are launched goes before the rest of them, and one of their priority goes
