@@ -8,10 +8,22 @@
 //! ```
 //!
 //! [`crate::Statistics::crowded`] counts the streams that had no queue to themselves, and the log has a warning then.
+//!
+//! Where bulk goes in chunks, because the pipelines beside it tolerate a wait, a chunk that gives way keeps a queue for
+//! copies. The driver makes 4 of them for each direction. A program with more than a few live streams asks for more:
+//!
+//! ```
+//! use overtake::queues::{COPY_QUEUES_OF_CHUNKS, ask_with_copies};
+//!
+//! ask_with_copies(COPY_QUEUES_OF_CHUNKS);
+//! ```
 
 pub use copies::options::queues::{QUEUES_MAX, kernel_queues};
 
 use copies::options::queues::{COPY_QUEUES, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+
+/// So many queues for copies are enough beside five cameras: bulk of three streams gives way in chunks there.
+pub const COPY_QUEUES_OF_CHUNKS: u32 = 16;
 
 /// The answer to [`ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +43,18 @@ pub enum Asked {
 /// Call it at the beginning of `main`, before the driver is initialised and before any thread is started. Programs that
 /// this one starts inherit the variables.
 pub fn ask() -> Asked {
+    ask_with_copies(COPY_QUEUES)
+}
+
+/// As [`ask`], with so many queues for the copies of each direction, unless their variable is set. With more of them,
+/// copies of different streams may go in another order than with the driver's four.
+pub fn ask_with_copies(queues: u32) -> Asked {
     if std::env::var_os(MAX_CONNECTIONS).is_some() {
         return Asked::Given(kernel_queues());
     }
     let set = |name, queues: u32| doors::variable::set_alone(name, &queues.to_string());
-    let keeps_copies = || std::env::var_os(MAX_COPY_CONNECTIONS).is_some() || set(MAX_COPY_CONNECTIONS, COPY_QUEUES);
-    match keeps_copies() && set(MAX_CONNECTIONS, QUEUES_MAX) {
+    let has_copies = || std::env::var_os(MAX_COPY_CONNECTIONS).is_some() || set(MAX_COPY_CONNECTIONS, queues);
+    match has_copies() && set(MAX_CONNECTIONS, QUEUES_MAX) {
         true => Asked::Most,
         false => Asked::TooLate,
     }

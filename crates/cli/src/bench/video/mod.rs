@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     if count > CAMERAS_MAX {
         return Err(Failure::Other(format!("{count} cameras: there may be {CAMERAS_MAX} in all; leave some out")));
     }
-    let asked = queues::ask();
+    let asked = ask_for_queues(video);
     let payload = if video.compares() { Payload::Real } else { Payload::TimingOnly };
     let lane_bytes = lane_bytes(video)?;
     let stage = Stage::set_with(arguments, payload, video.common.device, &video.common.options, &lane_bytes)?;
@@ -97,6 +97,11 @@ fn terms(video: &VideoArguments) -> Terms<'_> {
 
 fn methods(video: &VideoArguments) -> &[VideoMethod] {
     if video.methods.is_empty() { &VideoMethod::ALL } else { &video.methods }
+}
+
+/// A chunk of bulk that gives way keeps a queue for copies: more of them are needed where pictures tolerate chunks.
+fn ask_for_queues(video: &VideoArguments) -> Asked {
+    if video.tolerance_us == 0 { queues::ask() } else { queues::ask_with_copies(queues::COPY_QUEUES_OF_CHUNKS) }
 }
 
 /// The hardware's queues for kernels, and the streams of a slice that had none to themselves.
