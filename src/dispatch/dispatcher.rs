@@ -148,6 +148,8 @@ impl Dispatcher {
         let mut statistics = self.shared.enter_here().map(|held| held.statistics).unwrap_or_default();
         let of_spans = self.shared.span_launches.load(Ordering::Relaxed);
         statistics.launches = statistics.launches.wrapping_add(of_spans);
+        statistics.graph_launches = self.shared.graph_launches.load(Ordering::Relaxed);
+        statistics.graph_fallbacks += self.shared.graph_fallbacks.load(Ordering::Relaxed);
         statistics
     }
 
@@ -196,6 +198,9 @@ fn shared(
         has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
         span_events: Mutex::default(),
         span_launches: AtomicU64::new(0),
+        graphs: Mutex::default(),
+        graph_launches: AtomicU64::new(0),
+        graph_fallbacks: AtomicU64::new(0),
         intake: Arc::clone(&intake),
         is_handed_over,
         steps_by: Last::default(),
@@ -287,6 +292,8 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
         std::mem::swap(&mut dead, &mut held.dead);
         let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
         drop(held);
+        let graphs = std::mem::take(&mut *hal::locks::lock(&shared.graphs));
+        graphs.iter().filter_map(Weak::upgrade).for_each(|graphs| graphs.end(Arc::as_ptr(shared).addr()));
         let of_spans = std::mem::take(&mut *hal::locks::lock(&shared.span_events));
         for event in events.into_iter().chain(of_spans.iter().flat_map(|(_, events)| events.iter().copied())) {
             if let Err(error) = shared.driver.event_destroy(event) {

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use copies::PriorityStream;
+use copies::{Overtake, PriorityStream};
 use graph::{NodeId, Priority};
 use hal::{Event, EventFlags};
 
-use crate::dispatch::captures;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
+use crate::work::captures;
 use crate::work::fault::{Error, Reason};
+use crate::work::graphs::Graphs;
 use crate::work::lane::{Call, Calls, Inside};
 
 impl Inside for Shared {
@@ -80,6 +81,22 @@ impl Inside for Shared {
         let statistics = &mut held.statistics;
         statistics.joins += calls.waits;
         statistics.marks += calls.records;
+    }
+
+    #[inline]
+    fn note_fixed(&self, is_graph: bool) {
+        let count = if is_graph { &self.graph_launches } else { &self.graph_fallbacks };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn keep_graphs(&self, graphs: &Arc<Graphs>) {
+        let mut all = hal::locks::lock(&self.graphs);
+        all.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(graphs)));
+        all.push(Arc::downgrade(graphs));
+    }
+
+    fn layer_of(&self, device: u8) -> &Arc<Overtake> {
+        &self.layers[usize::from(device)]
     }
 
     #[inline]

@@ -5,7 +5,6 @@
 pub(crate) mod arrivals;
 mod beside;
 pub(crate) mod body;
-mod captures;
 mod dispatcher;
 mod drain;
 mod expectations;

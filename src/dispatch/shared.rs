@@ -1,7 +1,7 @@
 //! The dispatcher as its threads, its tasks and their handles share it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
@@ -15,6 +15,7 @@ use crate::dispatch::ranks::Policy;
 use crate::dispatch::seat::Last;
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
+use crate::work::graphs::Graphs;
 
 /// The state, locked.
 pub(crate) type Held<'s> = held::Held<'s, State>;
@@ -36,6 +37,10 @@ pub(crate) struct Shared {
     pub span_events: Mutex<Vec<(u8, Arc<[Event]>)>>,
     /// The launches of spans, but for the first of each call of their functions.
     pub span_launches: AtomicU64,
+    /// The templates that have graphs for these lanes.
+    pub graphs: Mutex<Vec<Weak<Graphs>>>,
+    pub graph_launches: AtomicU64,
+    pub graph_fallbacks: AtomicU64,
     /// The lanes whose streams functions of tasks have asked for, a bit each: they may do anything with them.
     pub lent: AtomicU64,
     /// One for each thread.

@@ -17,6 +17,10 @@ pub struct DispatchStatistics {
     pub captures_ended: u64,
     /// Launches that failed and were repeated ([`crate::task::TaskBuilder::retries`]).
     pub retries: u64,
+    /// Replays of fixed templates that were one launch of a graph ([`crate::task::Template::fixed`]).
+    pub graph_launches: u64,
+    /// Replays of fixed templates whose steps were launched one by one, as they can be no graph.
+    pub graph_fallbacks: u64,
     /// Whether the device has failed. No task of the device runs any more.
     pub is_device_lost: bool,
 }

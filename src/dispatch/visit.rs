@@ -9,13 +9,13 @@ use graph::Priority;
 use hal::{Host, Nanos};
 
 use crate::dispatch::body::bury;
-use crate::dispatch::captures;
 use crate::dispatch::inside;
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Joins, Mark};
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
+use crate::work::captures;
 use crate::work::caught::caught;
 use crate::work::fault::Reason;
 use crate::work::function::{Function, More, WorkResult};

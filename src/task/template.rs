@@ -1,4 +1,5 @@
 //! Templates: tasks that are recorded once, and submitted again with other arguments and priorities.
+#![allow(unsafe_code)] // a template is fixed by a promise of the caller's
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +11,7 @@ use crate::task::handle::Handle;
 use crate::task::tasks::Tasks;
 use crate::work::fault::Error;
 use crate::work::function::{More, Steps, WorkResult};
+use crate::work::graphs::Graphs;
 use crate::work::lane::{Lane, Submitted};
 use crate::work::replay::{Does, Run};
 use crate::work::span::plan::Plan;
@@ -134,7 +136,7 @@ impl<A: Send + Sync + 'static> Recording<A> {
             self.does.push(Does::Nothing);
         }
         let span = Arc::new(Spanned::of(&stretch));
-        Ok(Template { stretch: Arc::new(stretch), does: self.does.into(), span })
+        Ok(Template { stretch: Arc::new(stretch), does: self.does.into(), span, graphs: None })
     }
 }
 
@@ -148,12 +150,15 @@ pub struct Template<A> {
     stretch: Arc<Stretch>,
     does: Arc<[Does<A>]>,
     span: Arc<Spanned>,
+    /// It is fixed.
+    graphs: Option<Arc<Graphs>>,
 }
 
 /// A template as a span, if it is one.
 struct Spanned {
     /// The steps that each of its steps comes after. Of no span there are none.
     before: Vec<Vec<u32>>,
+    has_copies: bool,
     /// It is a chain whose copies go both ways.
     copies_both_ways: bool,
     /// Its plan, and for how many lanes that is.
@@ -178,7 +183,7 @@ impl Spanned {
         let before = (0..if is_span { steps } else { 0 }).map(before).collect();
         let goes_back = |node: &graph::Planned| matches!(node.kind, Kind::Copy(_)) && node.kind != nodes[0].kind;
         let copies_both_ways = has_copies && nodes.iter().any(goes_back);
-        Spanned { before, copies_both_ways, plan: OnceLock::new() }
+        Spanned { before, has_copies, copies_both_ways, plan: OnceLock::new() }
     }
 
     /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
@@ -196,7 +201,7 @@ impl Spanned {
 impl<A> Clone for Template<A> {
     fn clone(&self) -> Self {
         let (stretch, does, span) = (Arc::clone(&self.stretch), Arc::clone(&self.does), Arc::clone(&self.span));
-        Template { stretch, does, span }
+        Template { stretch, does, span, graphs: self.graphs.clone() }
     }
 }
 
@@ -205,6 +210,28 @@ impl<A: Send + Sync + 'static> Template<A> {
     #[must_use]
     pub fn tasks(&self) -> usize {
         self.stretch.len()
+    }
+
+    /// The same template, whose replays are a CUDA graph each: its kernels cost one call of the driver together.
+    ///
+    /// The first replay in a group of lanes calls the functions of the steps while the driver captures these lanes.
+    /// The graph of that is launched by all replays; later ones call no function. Their arguments are dropped when
+    /// they have ended, as ever. A graph never runs beside itself, so it is made ready once more for each lane, at the
+    /// first replay there, and replays in two lanes go beside each other. The driver takes longer for these replays.
+    /// While it captures, a thread that waits for the whole context gets an error from it: replay the template once
+    /// before, at each priority. The graphs are destroyed with the template, or with the dispatcher.
+    ///
+    /// The steps of such a template are kernels, all of one priority. One with other tasks is replayed by calls, as
+    /// without this. So is one whose steps copy, make a sync point, ask for another turn, fail, or do something that
+    /// cannot be captured: it is captured twice at most, in vain, and the functions are called once more each time.
+    /// Such replays are counted ([`crate::dispatch::DispatchStatistics::graph_fallbacks`]).
+    ///
+    /// # Safety
+    /// Each replay would submit the same kernels and sets, with the same arguments, as the first one; and the memory
+    /// that they access is there until the last replay has ended.
+    #[must_use]
+    pub unsafe fn fixed(self) -> Template<A> {
+        Template { graphs: Some(Arc::default()), ..self }
     }
 
     /// A replay with these arguments, as tasks of this set. They are dropped when its tasks have ended.
@@ -268,8 +295,8 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if let Some(plan) = plan {
             return self.submit_span(plan);
         }
-        let Replay { template: Template { stretch, does, .. }, tasks, arguments, priority, device, announced, after } =
-            self;
+        let Replay { template, tasks, arguments, priority, device, announced, after } = self;
+        let (Template { stretch, does, .. }, is_fixed) = (template, template.graphs.is_some());
         let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
         let (mut held, mut ranked) = (shared.enter_here()?, Vec::new());
@@ -288,6 +315,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let (after, set, ranks) = (&nodes[..], tasks.set(), &ranked[..]);
         let replaying = Replaying { template: stretch, priority, device, announced, after, set, ranks };
         let (node, outcome) = held.replay(&replaying, &steps)?;
+        held.statistics.graph_fallbacks += u64::from(is_fixed);
         shared.pump(held);
         Ok(Handle::new(node, outcome))
     }
@@ -295,10 +323,12 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     /// As one task.
     fn submit_span(self, plan: Arc<Plan>) -> Result<Handle, Error> {
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
-        let Template { stretch, does, span: spanned } = template;
+        let Template { stretch, does, span: spanned, graphs } = template;
         let first = stretch.nodes().next().expect("a span has steps");
         let steps = Run { does: Arc::clone(does), arguments };
-        let span = Span { steps, course: Course::new(plan, Arc::clone(stretch)) };
+        // Captured copies would have no priority.
+        let fixed = graphs.as_ref().map(|graphs| (!spanned.has_copies).then(|| Arc::clone(graphs)));
+        let span = Span { steps, course: Course::new(plan, Arc::clone(stretch), fixed) };
         let task = tasks.span(stretch.name(stretch.len() - 1), first.kind, span);
         let task = task.priority(first.priority.max(priority)).on(device);
         let task = task.copying(spanned.copies_both_ways, announced && first.priority <= priority);

@@ -5,12 +5,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use copies::PriorityStream;
 use copies::copy::{CopyHandle, Request};
+use copies::{Overtake, PriorityStream};
 use graph::{NodeId, Priority};
-use hal::{Driver, Event, Stream};
+use hal::{Code, Driver, Event, Stream};
 
 use crate::work::fault::Error;
+use crate::work::graphs::Graphs;
 use crate::work::kernel::{Arguments, Kernel, Shape};
 
 /// A task that others can be ordered with: a [`crate::task::Handle`].
@@ -45,6 +46,12 @@ pub(crate) trait Inside {
     fn advance(&self, lanes: u64);
     /// The same, at the end of a call of a span's function, which has made these calls.
     fn end_span(&self, lanes: u64, calls: Calls);
+    /// A replay of a fixed template is the launch of a graph, or goes by calls.
+    fn note_fixed(&self, is_graph: bool);
+    /// These graphs of a template end with the dispatcher, at the latest.
+    fn keep_graphs(&self, graphs: &Arc<Graphs>);
+    /// The copy layer of a device.
+    fn layer_of(&self, device: u8) -> &Arc<Overtake>;
     /// The stream of a lane.
     fn stream(&self, lane: u8) -> &PriorityStream;
     /// Ends a capture that a function has left open. Returns the error of that function, if it has.
@@ -90,6 +97,17 @@ pub(crate) struct Beside {
     pub used: Cell<u64>,
     /// All later work waits for that ([`Lane::sync_point`]).
     pub is_synced: Cell<bool>,
+    pub capture: Cell<Capture>,
+}
+
+/// Whether the steps of a span are being captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Capture {
+    #[default]
+    No,
+    Yes,
+    /// They were, until one did this, which a graph cannot repeat.
+    Refused(&'static str),
 }
 
 /// The lanes of a group, from that of a task on.
@@ -150,6 +168,8 @@ impl Lane<'_> {
     #[must_use]
     pub fn priority_stream(&self) -> &PriorityStream {
         self.lend();
+        // Its copies would be captured, without a priority.
+        let _ = self.refuse_capture("asks for the stream of the copy layer");
         self.stream
     }
 
@@ -160,6 +180,15 @@ impl Lane<'_> {
         }
         if self.call.can_begin.get() == Some(true) {
             self.call.can_begin.set(None);
+        }
+    }
+
+    /// Ends a capture whose step does this.
+    #[inline]
+    fn refuse_capture(&self, what: &'static str) -> hal::Result<()> {
+        match self.beside {
+            Some(beside) if beside.capture.get() != Capture::No => Err(captured(beside, what)),
+            _ => Ok(()),
         }
     }
 
@@ -205,6 +234,7 @@ impl Lane<'_> {
     /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
     /// all that it owns.
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
+        self.refuse_capture("copies")?;
         let mut request = request.or_at(self.call.priority);
         if let Some(can_begin) = self.call.can_begin.take() {
             request = request.ready(can_begin);
@@ -244,6 +274,7 @@ impl Lane<'_> {
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).
     pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
+        self.refuse_capture("completes another task")?;
         if other.home() != std::ptr::from_ref(self.site.inside).addr() {
             return Err(Error::Foreign { task: other.label() });
         }
@@ -252,10 +283,17 @@ impl Lane<'_> {
 
     /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
     pub fn sync_point(&mut self) -> Result<(), Error> {
+        self.refuse_capture("makes a sync point")?;
         if let Some(beside) = self.beside {
             self.site.inside.advance(beside.used.take());
             beside.is_synced.set(true);
         }
         self.site.inside.sync_point(self.call.node)
     }
+}
+
+#[cold]
+fn captured(beside: &Beside, what: &'static str) -> hal::Error {
+    beside.capture.set(Capture::Refused(what));
+    Code::STREAM_CAPTURE_UNSUPPORTED.at("overtake template").because(format!("a step that is captured {what}"))
 }

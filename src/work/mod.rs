@@ -1,8 +1,10 @@
 //! The work of a task: its function, the lane of its launch, kernels, its outcome and its failure.
 
+pub(crate) mod captures;
 pub(crate) mod caught;
 pub(crate) mod fault;
 pub(crate) mod function;
+pub(crate) mod graphs;
 pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod outcome;

@@ -1,8 +1,10 @@
 //! Spans: the steps of a template as one task of the graph. Which lanes they go in, and which events these wait for, is
 //! worked out once ([`plan`]). A replay only makes the calls: from the lane of the task to those beside it, and back to
 //! that lane at the end. So the graph has one node, which ends when all steps have. Steps that are a chain are in one
-//! lane: a replay of these needs no event, and no lock.
+//! lane: a replay of these needs no event, and no lock. Kernels that are the same at each replay are captured by the
+//! driver, and launched by one call from then on ([`capture`]).
 
+pub(crate) mod capture;
 pub(crate) mod plan;
 
 use std::cell::Cell;
@@ -16,8 +18,9 @@ use smallvec::SmallVec;
 
 use crate::work::caught::caught;
 use crate::work::function::{Launches, More, Replays, Steps, WorkResult};
+use crate::work::graphs::Graphs;
 use crate::work::lane::{Beside, Call, Calls, Group, Lane};
-use crate::work::span::plan::{FORK, NONE, Plan};
+use crate::work::span::plan::{FORK, NONE, Placed, Plan};
 
 /// One replay of a span.
 pub(crate) struct Span<S> {
@@ -42,6 +45,10 @@ impl<S: Steps + 'static> Replays for Span<S> {
 pub(crate) struct Course {
     plan: Arc<Plan>,
     template: Arc<Template>,
+    /// The graphs of the template, if this replay may be a launch of one of them.
+    graphs: Option<Arc<Graphs>>,
+    /// It is none: each step makes its own calls.
+    goes_by_calls: bool,
     events: Option<Arc<[Event]>>,
     next: usize,
     /// The launches since they were last told of.
@@ -91,11 +98,15 @@ struct Pass<'p, 'l> {
 }
 
 impl Course {
-    pub fn new(plan: Arc<Plan>, template: Arc<Template>) -> Course {
-        let (lanes, copies) = (Beside::default(), SmallVec::new());
+    /// If the template is fixed, with its graphs, unless these steps can be none.
+    pub fn new(plan: Arc<Plan>, template: Arc<Template>, fixed: Option<Option<Arc<Graphs>>>) -> Course {
+        let (lanes, copies, goes_by_calls) = (Beside::default(), SmallVec::new(), fixed.is_none());
+        let graphs = fixed.flatten();
         Course {
             plan,
             template,
+            graphs,
+            goes_by_calls,
             events: None,
             next: 0,
             launches: 0,
@@ -108,6 +119,9 @@ impl Course {
     }
 
     fn launch(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
+        if !self.goes_by_calls && self.launch_as_graph(lane, steps)? {
+            return Ok(More::Done);
+        }
         let more = if self.plan.has_others() { self.launch_in_lanes(lane, steps)? } else { self.chain(lane, steps) };
         match self.failures.take_if(|_| more == More::Done) {
             Some(failures) => Err(Box::new(failures.first)),
@@ -175,15 +189,7 @@ impl Course {
             pass.record(pass.stream(0), FORK)?;
         }
         while let Some((placed, waits)) = plan.step(self.next) {
-            let (number, stream, bit) = (pass.group.number(placed.lane), pass.stream(placed.lane), 1 << placed.lane);
-            if pass.begun & bit == 0 {
-                pass.begun |= bit;
-                // A lane that waits for a step waits for all that this has waited for.
-                if pass.forks && (self.is_resumed || waits.is_empty()) {
-                    pass.wait(stream, FORK)?;
-                }
-            }
-            waits.iter().try_for_each(|event| pass.wait(stream, *event))?;
+            let (number, stream) = (pass.group.number(placed.lane), pass.come_to(placed, waits, self.is_resumed)?);
             if placed.lane != 0 {
                 self.lanes.used.set(self.lanes.used.get() | 1 << number);
             }
@@ -202,12 +208,7 @@ impl Course {
                 return Ok(More::Again);
             }
         }
-        for end in plan.ends() {
-            if end.is_recorded_last {
-                pass.record(pass.stream(end.lane), end.event)?;
-            }
-            pass.wait(pass.stream(0), end.event)?;
-        }
+        pass.join(&plan)?;
         Ok(More::Done)
     }
 
@@ -278,6 +279,32 @@ impl<'l> Pass<'_, 'l> {
     #[inline]
     fn stream(&self, by: u8) -> &'l PriorityStream {
         self.lane.site.inside.stream(self.group.number(by))
+    }
+
+    /// The stream of a step, behind all that the step waits for.
+    #[inline]
+    fn come_to(&mut self, placed: &Placed, waits: &[u32], is_resumed: bool) -> hal::Result<&'l PriorityStream> {
+        let (stream, bit) = (self.stream(placed.lane), 1 << placed.lane);
+        if self.begun & bit == 0 {
+            self.begun |= bit;
+            // A lane that waits for a step waits for all that this has waited for.
+            if self.forks && (is_resumed || waits.is_empty()) {
+                self.wait(stream, FORK)?;
+            }
+        }
+        waits.iter().try_for_each(|event| self.wait(stream, *event))?;
+        Ok(stream)
+    }
+
+    /// The lane of the task waits for those beside it.
+    fn join(&mut self, plan: &Plan) -> hal::Result<()> {
+        for end in plan.ends() {
+            if end.is_recorded_last {
+                self.record(self.stream(end.lane), end.event)?;
+            }
+            self.wait(self.stream(0), end.event)?;
+        }
+        Ok(())
     }
 
     #[inline]

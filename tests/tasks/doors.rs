@@ -12,7 +12,7 @@ use hal::{Attribute, DevicePtr, Driver, Function, Launch, Nanos, Stream};
 use overtake::PriorityStream;
 use overtake::copy::{CopyHandle, CopyQueue, Request};
 use overtake::pipeline::StageBuffer;
-use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
+use overtake::task::{Arguments, Kernel, Lane, Shape, Template, WorkResult};
 
 use crate::failure::{Outcome, ensure};
 use crate::memory::Pinned;
@@ -153,6 +153,12 @@ pub fn launch(lane: &mut Lane<'_>, kernel: &Kernel, arguments: Arguments) -> Wor
     // SAFETY: it is refused; if it is not, the kernel accesses memory of the rig or none.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), arguments)? };
     Ok(())
+}
+
+/// A template whose launches are the same at each replay.
+pub fn fixed<A: Send + Sync + 'static>(template: Template<A>) -> Template<A> {
+    // SAFETY: the kernels of these templates access memory of the rig, the same at each replay.
+    unsafe { template.fixed() }
 }
 
 /// The seconds that a child has: many times those that it needs.

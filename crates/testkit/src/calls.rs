@@ -77,7 +77,6 @@ macro_rules! calls {
                 stream: Stream
             ) -> ();
             copy_shape_async(shape: &Shape, stream: Stream) -> ();
-            graph_launch(graph: GraphExec, stream: Stream) -> ();
         }
     };
 }
@@ -100,6 +99,7 @@ macro_rules! calls_on_the_way {
             copy_htod_async(target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> ();
             copy_dtoh_async(target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> ();
             copy_async(target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> ();
+            graph_launch(graph: GraphExec, stream: Stream) -> ();
             launch(launch: &Launch<'_>) -> ();
         }
     };

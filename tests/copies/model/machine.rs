@@ -30,16 +30,17 @@ pub struct Held {
     pub events: usize,
     pub streams: usize,
     pub modules: usize,
+    pub graphs: usize,
 }
 
 impl Held {
     pub fn by(gpu: &SoftGpu) -> Held {
         let live = gpu.live();
         let (allocations, events) = (live.allocations, live.events);
-        Held { allocations, events, streams: live.streams, modules: live.modules }
+        Held { allocations, events, streams: live.streams, modules: live.modules, graphs: live.graphs }
     }
 
     pub fn sum(self) -> usize {
-        self.allocations + self.events + self.streams + self.modules
+        self.allocations + self.events + self.streams + self.modules + self.graphs
     }
 }

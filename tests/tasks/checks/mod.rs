@@ -10,6 +10,7 @@ mod closing;
 mod creation;
 mod devices;
 mod failures;
+mod fixed;
 mod frames;
 mod live;
 mod members;
@@ -21,7 +22,7 @@ mod ranks;
 mod repeats;
 mod retries;
 mod sets;
-mod spans;
+pub mod spans;
 mod templates;
 pub mod threads;
 mod volleys;
@@ -52,6 +53,9 @@ pub const ALL: &[(&str, Check)] = checks! {
     creation: none_after_warm_up;
     devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
+    fixed: are_launched_as_one at_two_priorities make_nothing_after_warm_up go_by_calls_if_they_must
+        go_by_calls_with_copies are_captured_at_the_second_time fail_as_others_do beside_other_threads
+        restrict_no_other_thread dropped_under_way of_two_dispatchers;
     frames: keep_the_order failures turns leave_urgent_tasks_between are_expected are_expected_by_a_pipeline
         of_others_have_a_task_for_each_step;
     live: of_a_known_rate late_after_a_period replays_of_frames;

@@ -14,17 +14,17 @@ use crate::log::Log;
 use crate::place::Buffer;
 use crate::rig::Rig;
 
-const COLUMNS: usize = 4;
-const STEPS: usize = 6;
+pub const COLUMNS: usize = 4;
+pub const STEPS: usize = 6;
 /// So long that a step that does not wait for it comes first.
 const SPAN: Nanos = Nanos::from_us(40);
 
 /// The words that a replay works on: one for each column.
-type Words = (Buffer, bed::Kernels);
+pub type Words = (Buffer, bed::Kernels);
 
 /// Columns of steps. Each works on the word that another column had in the step before it, and comes after both: the
 /// first step stores a number there, the others store the number of their step, and add that.
-fn columns() -> Result<Template<Words>, Error> {
+pub fn columns() -> Result<Template<Words>, Error> {
     let mut recording = Recording::<Words>::new();
     let mut last: Vec<Step> = Vec::new();
     for step in 0..STEPS {
@@ -46,7 +46,7 @@ fn columns() -> Result<Template<Words>, Error> {
 }
 
 /// The words, when all that was submitted has ended.
-fn read(rig: &Rig, bed: &Bed, words: Buffer, after: &Handle) -> Result<Vec<u32>, Failure> {
+pub fn read(rig: &Rig, bed: &Bed, words: Buffer, after: &Handle) -> Result<Vec<u32>, Failure> {
     let target = rig.pinned(4096)?;
     let to = Arc::clone(&target);
     let down = bed.tasks.download("down", move |lane: &mut Lane<'_>| {

@@ -1,6 +1,7 @@
 //! Trials that need the model: they judge spans of virtual time, count objects, or have calls fail.
 
 mod faults;
+mod fixed;
 mod kept;
 mod loggers;
 mod lost;
@@ -24,6 +25,12 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::opening", faults::opening),
     ("faults::every_call", faults::every_call),
     ("faults::every_last_call", faults::every_last_call),
+    ("fixed::branches_run_side_by_side", fixed::branches_run_side_by_side),
+    ("fixed::replays_run_side_by_side", fixed::replays_run_side_by_side),
+    ("fixed::kernels_have_the_priority_of_their_lanes", fixed::kernels_have_the_priority_of_their_lanes),
+    ("fixed::graphs_end_with_their_owners", fixed::graphs_end_with_their_owners),
+    ("fixed::every_call", fixed::every_call),
+    ("fixed::every_last_call", fixed::every_last_call),
     ("kept::a_handle_keeps_no_stream", kept::a_handle_keeps_no_stream),
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
