@@ -1,4 +1,5 @@
 //! A dispatcher on a driver whose calls do nothing, and chains of tasks.
+#![allow(unsafe_code)] // a template is fixed by a promise
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,21 +29,26 @@ pub enum Shape {
     Replay,
     /// The same of four chains, which begin and end together.
     ReplayOfFour,
+    /// The same of one chain whose launches are fixed.
+    ReplayFixed,
 }
 
 /// All shapes, with their names.
-pub const SHAPES: [(&str, Shape); 6] = [
+pub const SHAPES: [(&str, Shape); 7] = [
     ("ready to complete", Shape::Ready),
     ("ready to complete, eight chains", Shape::ReadyOfEight),
     ("submission to end", Shape::Behind),
     ("submission to end, groups of 16", Shape::Groups),
     ("replay of a chain of 16, to its end", Shape::Replay),
     ("replay of four chains of 4, to its end", Shape::ReplayOfFour),
+    ("replay of a fixed chain of 16, to its end", Shape::ReplayFixed),
 ];
 /// Those from ready to complete.
 pub const READY_SHAPES: usize = 2;
 /// Tasks of a group, and of a template.
 const GROUP: u32 = 16;
+/// Replays that are under way at once, of each template whose graphs are made: in all lanes.
+const FIRST: usize = 100;
 /// The chains of `ReadyOfEight`.
 pub const CHAINS: usize = 8;
 
@@ -95,9 +101,27 @@ impl Ground {
     }
 
     pub fn chain(&self, shape: Shape) -> Chain {
-        let template = template(if shape == Shape::ReplayOfFour { 4 } else { 1 });
-        let tasks = self.tasks();
+        let (mut template, tasks) = (template(if shape == Shape::ReplayOfFour { 4 } else { 1 }), self.tasks());
+        if shape == Shape::ReplayFixed {
+            // SAFETY: its steps launch nothing.
+            template = unsafe { template.fixed() };
+            self.make_graphs(&template, &tasks);
+        }
         Chain { tasks, shape, template, first: None, last: None, others: Vec::new(), count: Count::leaked() }
+    }
+}
+
+impl Ground {
+    /// On the software GPU: the driver that does nothing captures nothing.
+    fn make_graphs(&self, template: &Template<()>, tasks: &Tasks) {
+        self.null.be_instant(false);
+        self.enter();
+        for _ in 0..FIRST {
+            template.replay(tasks, ()).submit().expect("there is room");
+        }
+        tasks.wait().expect("no task fails");
+        self.null.be_instant(true);
+        assert_eq!(self.dispatcher().statistics().graph_fallbacks, 0, "its replays are graphs");
     }
 }
 
@@ -158,7 +182,7 @@ impl Chain {
             Shape::Ready | Shape::ReadyOfEight | Shape::Counting | Shape::Behind => {
                 (0..count).for_each(|_| self.task())
             }
-            Shape::Replay | Shape::ReplayOfFour => (0..count / GROUP).for_each(|_| self.replay()),
+            Shape::Replay | Shape::ReplayOfFour | Shape::ReplayFixed => (0..count / GROUP).for_each(|_| self.replay()),
             Shape::Groups => {
                 for _ in 0..count / GROUP {
                     let tasks = self.tasks.clone();

@@ -7,6 +7,7 @@
 //! instructions, and `-- shapes device` the same on a device beside streams and events; `-- stress` prints that of
 //! tasks on arrays there, as CUDASTF's stress tests measure it, `-- stress instructions` its instructions, and
 //! `-- stress shapes` the six shapes on arrays.
+//! `-- graphs` prints the time of a small kernel of a template there: by calls, as a graph, and as a graph by hand.
 //! `-- frame` prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a
 //! pipeline. `-- beside 1 8` puts ready to complete beside oneTBB's flow graph, in one process and in turns
 //! (`graph/benches/beside.sh`). Each figure that has a limit stands beside it, and the program fails if one is above.
@@ -25,6 +26,7 @@ mod device;
 #[path = "../../graph/benches/beside/flow.rs"]
 mod flow;
 mod frame;
+mod graphs;
 #[path = "../../graph/benches/beside/rounds.rs"]
 mod rounds;
 // The driver that does nothing, for the submission of copies and that of tasks.
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         ["stress"] => stress::report(),
         ["stress", "shapes"] => array_shapes::report(),
         ["stress", "instructions"] => stress::report_instructions(),
+        ["graphs"] => graphs::report(),
         ["frame"] => frame::report(),
         ["stages"] => stages::report(),
         ["beside", ref counts @ ..] => beside::report(&numbers(counts)),

@@ -95,7 +95,7 @@ pub fn report_of(shapes: &[(&str, Shape)], counts: &[u32]) -> ExitCode {
         for &threads in counts {
             let samples = rounds(&ground, shape, threads);
             let name = format!("{name}, {threads} thread{}", if threads == 1 { "" } else { "s" });
-            let is_replayed = matches!(shape, Shape::Replay | Shape::ReplayOfFour);
+            let is_replayed = matches!(shape, Shape::Replay | Shape::ReplayOfFour | Shape::ReplayFixed);
             let bounds = if is_replayed { NANOSECONDS_REPLAYED } else { NANOSECONDS };
             is_within &= print(&name, samples[samples.len() / 2], "ns", bounds);
             println!("{:44}{:>8.0} to {:.0}", "", samples[0], samples[samples.len() - 1]);

@@ -278,6 +278,11 @@ impl Driver for Null {
         self.or((), |inner| unsafe { inner.copy_dtoh_async(target, source, bytes, stream) })
     }
 
+    unsafe fn graph_launch(&self, graph: GraphExec, stream: Stream) -> Result<()> {
+        // SAFETY: the inner driver makes the same demands as this one.
+        self.or((), |inner| unsafe { inner.graph_launch(graph, stream) })
+    }
+
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
         if self.idle.load(Ordering::Relaxed) {
             return Ok(());
