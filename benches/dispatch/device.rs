@@ -19,24 +19,35 @@ const ROUNDS: usize = 101;
 pub const KERNEL: &str = "soft_store_u32";
 
 /// A device, a kernel and a word.
-struct Bed {
-    driver: Arc<dyn Driver>,
+pub struct Bed {
+    pub driver: Arc<dyn Driver>,
     function: hal::Function,
     kernel: Kernel,
     word: DevicePtr,
-    streams: Vec<Stream>,
-    events: Vec<Event>,
+    pub streams: Vec<Stream>,
+    pub events: Vec<Event>,
 }
 
 impl Bed {
-    fn new(driver: &Arc<dyn Driver>) -> hal::Result<Bed> {
+    /// With so many streams, and so many events.
+    pub fn new(driver: &Arc<dyn Driver>, streams: usize, events: usize) -> hal::Result<Bed> {
         let module = driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
         let function = driver.module_function(module, KERNEL)?;
         let kernel = Kernel::of(&**driver, function, KERNEL)?;
-        let streams = (0..WIDTH).map(|_| driver.stream_create(StreamFlags::NON_BLOCKING, 0));
-        let events = (0..TASKS).map(|_| driver.event_create(EventFlags::DISABLE_TIMING));
+        let streams = (0..streams).map(|_| driver.stream_create(StreamFlags::NON_BLOCKING, 0));
+        let events = (0..events).map(|_| driver.event_create(EventFlags::DISABLE_TIMING));
         let (streams, events) = (streams.collect::<hal::Result<_>>()?, events.collect::<hal::Result<_>>()?);
         Ok(Bed { driver: Arc::clone(driver), function, kernel, word: driver.mem_alloc(64)?, streams, events })
+    }
+
+    /// Launches the kernel in this stream.
+    pub fn call(&self, stream: Stream) -> hal::Result<()> {
+        let (mut at, mut value) = (self.word.0, 7_u32);
+        let parameters = [(&raw mut at).cast(), (&raw mut value).cast()];
+        let ([grid, block], function) = ([[1, 1, 1]; 2], self.function);
+        let launch = Launch { function, grid, block, shared_bytes: 0, stream, parameters: &parameters };
+        // SAFETY: the kernel takes an address and a word, and that address is of memory that stays.
+        unsafe { self.driver.launch(&launch) }
     }
 
     /// A stream for each column, and an event behind each task that another column waits for.
@@ -46,13 +57,7 @@ impl Bed {
             for other in waits {
                 self.driver.stream_wait_event(stream, self.events[*other])?;
             }
-            let (mut at, mut value) = (self.word.0, 7_u32);
-            let parameters = [(&raw mut at).cast(), (&raw mut value).cast()];
-            let [grid, block] = [[1, 1, 1]; 2];
-            let launch =
-                Launch { function: self.function, grid, block, shared_bytes: 0, stream, parameters: &parameters };
-            // SAFETY: the kernel takes an address and a word, and that address is of memory that stays.
-            unsafe { self.driver.launch(&launch)? };
+            self.call(stream)?;
             if is_waited_for[task] {
                 self.driver.event_record(self.events[task], stream)?;
             }
@@ -61,7 +66,7 @@ impl Bed {
     }
 
     /// The launch of a task.
-    fn launch(&self) -> impl Fn(&mut Lane<'_>) -> WorkResult<More> + Clone + Send + Sync + use<> {
+    pub fn launch(&self) -> impl Fn(&mut Lane<'_>) -> WorkResult<More> + Clone + Send + Sync + use<> {
         let (kernel, word) = (self.kernel.clone(), self.word);
         move |lane| {
             // SAFETY: as above.
@@ -149,7 +154,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let driver = backend::open(backend::Backend::Auto)?.driver;
     let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default())?);
     let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
-    let (bed, tasks) = (overtake.cuda_context().call(|_| Bed::new(&driver))?, Tasks::new(&dispatcher));
+    let (bed, tasks) = (overtake.cuda_context().call(|_| Bed::new(&driver, WIDTH, TASKS))?, Tasks::new(&dispatcher));
     println!("{}; us of a task until all are submitted, and to the end of all", driver.device_name(Device(0))?);
     println!("{:<10}{:<10}{:>11}{:>8}{:>8}{:>8}{:>9}", "shape", "", "submitted", "ended", "more", "waits", "records");
     for (name, pattern) in PATTERNS {

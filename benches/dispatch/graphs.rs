@@ -7,14 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::hal::{
-    self, CaptureMode, Device, DevicePtr, Driver, Event, EventFlags, GraphExec, Launch, Stream, StreamFlags,
-};
-use overtake::task::{Arguments, Handle, Kernel, More, Recording, Shape, Tasks, Template};
+use overtake::hal::{self, CaptureMode, Device, GraphExec};
+use overtake::task::{Handle, Recording, Tasks, Template};
 use overtake::{Options, Overtake};
 
 use crate::Outcome;
-use crate::device::KERNEL;
+use crate::device::Bed;
 use crate::rounds::median;
 
 const ROUNDS: usize = 101;
@@ -25,74 +23,40 @@ const CHAINS_MAX: usize = 4;
 const IN_A_ROW: [usize; 2] = [1, 20];
 const WAYS: [&str; 4] = ["calls by hand", "template", "fixed template", "graph by hand"];
 
-/// A device, a kernel and a word.
-struct Bed {
-    driver: Arc<dyn Driver>,
-    function: hal::Function,
-    kernel: Kernel,
-    word: DevicePtr,
-    streams: Vec<Stream>,
-    events: Vec<Event>,
+/// Chains in a stream each: the others fork from the first, and join it.
+fn by_hand(bed: &Bed, (chains, kernels): (usize, usize)) -> hal::Result<()> {
+    let Bed { driver, streams, events, .. } = bed;
+    if chains > 1 {
+        driver.event_record(events[0], streams[0])?;
+        streams[1..chains].iter().try_for_each(|stream| driver.stream_wait_event(*stream, events[0]))?;
+    }
+    (0..chains * kernels).try_for_each(|number| bed.call(streams[number % chains]))?;
+    for (event, stream) in events.iter().zip(streams).take(chains).skip(1) {
+        driver.event_record(*event, *stream)?;
+        driver.stream_wait_event(streams[0], *event)?;
+    }
+    Ok(())
 }
 
-impl Bed {
-    fn new(driver: &Arc<dyn Driver>) -> hal::Result<Bed> {
-        let module = driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
-        let function = driver.module_function(module, KERNEL)?;
-        let kernel = Kernel::of(&**driver, function, KERNEL)?;
-        let streams = (0..CHAINS_MAX).map(|_| driver.stream_create(StreamFlags::NON_BLOCKING, 0));
-        let events = (0..CHAINS_MAX).map(|_| driver.event_create(EventFlags::DISABLE_TIMING));
-        let (streams, events) = (streams.collect::<hal::Result<_>>()?, events.collect::<hal::Result<_>>()?);
-        Ok(Bed { driver: Arc::clone(driver), function, kernel, word: driver.mem_alloc(64)?, streams, events })
-    }
+fn graph(bed: &Bed, shape: (usize, usize)) -> hal::Result<GraphExec> {
+    bed.driver.stream_begin_capture(bed.streams[0], CaptureMode::ThreadLocal)?;
+    by_hand(bed, shape)?;
+    let graph = bed.driver.stream_end_capture(bed.streams[0])?;
+    let exec = bed.driver.graph_instantiate(graph)?;
+    bed.driver.graph_destroy(graph)?;
+    Ok(exec)
+}
 
-    /// Chains in a stream each: the others fork from the first, and join it.
-    fn by_hand(&self, (chains, kernels): (usize, usize)) -> hal::Result<()> {
-        let Bed { driver, streams, events, .. } = self;
-        if chains > 1 {
-            driver.event_record(events[0], streams[0])?;
-            streams[1..chains].iter().try_for_each(|stream| driver.stream_wait_event(*stream, events[0]))?;
+fn template(bed: &Bed, (chains, kernels): (usize, usize)) -> Result<Template<()>, overtake::task::Error> {
+    let mut recording = Recording::new();
+    for _ in 0..chains {
+        let mut last = None;
+        for _ in 0..kernels {
+            let launch = bed.launch();
+            last = Some(recording.kernel("kernel", last.as_slice(), move |lane, ()| launch(lane)));
         }
-        for number in 0..chains * kernels {
-            let (mut at, mut value) = (self.word.0, 7_u32);
-            let parameters = [(&raw mut at).cast(), (&raw mut value).cast()];
-            let ([grid, block], function, stream) = ([[1, 1, 1]; 2], self.function, streams[number % chains]);
-            let launch = Launch { function, grid, block, shared_bytes: 0, stream, parameters: &parameters };
-            // SAFETY: the kernel takes an address and a word, and that address is of memory that stays.
-            unsafe { driver.launch(&launch)? };
-        }
-        for (event, stream) in events.iter().zip(streams).take(chains).skip(1) {
-            driver.event_record(*event, *stream)?;
-            driver.stream_wait_event(streams[0], *event)?;
-        }
-        Ok(())
     }
-
-    fn graph(&self, shape: (usize, usize)) -> hal::Result<GraphExec> {
-        self.driver.stream_begin_capture(self.streams[0], CaptureMode::ThreadLocal)?;
-        self.by_hand(shape)?;
-        let graph = self.driver.stream_end_capture(self.streams[0])?;
-        let exec = self.driver.graph_instantiate(graph)?;
-        self.driver.graph_destroy(graph)?;
-        Ok(exec)
-    }
-
-    fn template(&self, (chains, kernels): (usize, usize)) -> Result<Template<()>, overtake::task::Error> {
-        let mut recording = Recording::new();
-        for _ in 0..chains {
-            let mut last = None;
-            for _ in 0..kernels {
-                let (kernel, word) = (self.kernel.clone(), self.word);
-                last = Some(recording.kernel("kernel", last.as_slice(), move |lane, ()| {
-                    let arguments = Arguments::new().address(word).value(&7_u32);
-                    // SAFETY: as above.
-                    unsafe { lane.launch(&kernel, &Shape::line(1, 1), arguments)? };
-                    Ok(More::Done)
-                }));
-            }
-        }
-        recording.finish()
-    }
+    recording.finish()
 }
 
 /// Replays behind each other. Returns the last.
@@ -107,7 +71,7 @@ fn replay(template: &Template<()>, tasks: &Tasks, in_a_row: usize) -> Outcome<Op
 
 /// Microseconds of a kernel until all are submitted, and to the end of all: of each way, which take turns.
 fn measure(bed: &Bed, tasks: &Tasks, shape: (usize, usize), in_a_row: usize) -> Outcome<[[f64; 2]; WAYS.len()]> {
-    let (template, graph) = (bed.template(shape)?, bed.graph(shape)?);
+    let (template, graph) = (template(bed, shape)?, graph(bed, shape)?);
     // SAFETY: its kernels write a word that stays.
     let fixed = unsafe { template.clone().fixed() };
     let mut samples = [const { [const { Vec::new() }; 2] }; WAYS.len()];
@@ -118,7 +82,7 @@ fn measure(bed: &Bed, tasks: &Tasks, shape: (usize, usize), in_a_row: usize) -> 
         for (way, samples) in samples.iter_mut().enumerate() {
             let start = Instant::now();
             let last = match way {
-                0 => (0..in_a_row).try_for_each(|_| bed.by_hand(shape)).map(|()| None)?,
+                0 => (0..in_a_row).try_for_each(|_| by_hand(bed, shape)).map(|()| None)?,
                 1 => replay(&template, tasks, in_a_row)?,
                 2 => replay(&fixed, tasks, in_a_row)?,
                 _ => (0..in_a_row).try_for_each(launch).map(|()| None)?,
@@ -144,7 +108,8 @@ fn run() -> Outcome<()> {
     let driver = backend::open(backend::Backend::Auto)?.driver;
     let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default())?);
     let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
-    let (bed, tasks) = (overtake.cuda_context().call(|_| Bed::new(&driver))?, Tasks::new(&dispatcher));
+    let (bed, tasks) =
+        (overtake.cuda_context().call(|_| Bed::new(&driver, CHAINS_MAX, CHAINS_MAX))?, Tasks::new(&dispatcher));
     println!("{}; us of a kernel, medians of {ROUNDS} rounds", driver.device_name(Device(0))?);
     println!("{:<18}{:>8}  {:<16}{:>12}{:>12}", "chains x kernels", "in a row", "", "to submitted", "to ended");
     for (shape, in_a_row) in SHAPES.into_iter().flat_map(|shape| IN_A_ROW.map(|in_a_row| (shape, in_a_row))) {
