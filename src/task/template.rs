@@ -221,10 +221,10 @@ impl<A: Send + Sync + 'static> Template<A> {
     /// While it captures, a thread that waits for the whole context gets an error from it: replay the template once
     /// before, at each priority. The graphs are destroyed with the template, or with the dispatcher.
     ///
-    /// The steps of such a template are kernels, all of one priority. One with other tasks is replayed by calls, as
-    /// without this. So is one whose steps copy, make a sync point, ask for another turn, fail, or do something that
-    /// cannot be captured: it is captured twice at most, in vain, and the functions are called once more each time.
-    /// Such replays are counted ([`crate::dispatch::DispatchStatistics::graph_fallbacks`]).
+    /// The steps of such a template are kernels, two or more, all of one priority. One with other tasks is replayed by
+    /// calls, as without this. So is one whose steps copy, make a sync point, ask for another turn, fail, or do
+    /// something that cannot be captured: it is captured twice at most, in vain, and the functions are called once more
+    /// each time. Such replays are counted ([`crate::dispatch::DispatchStatistics::graph_fallbacks`]).
     ///
     /// # Safety
     /// Each replay would submit the same kernels and sets, with the same arguments, as the first one; and the memory

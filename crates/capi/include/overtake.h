@@ -562,6 +562,14 @@ struct overtake_dispatcher_statistics {
      * How often a ready task had to wait for room in its lane (lane_tasks_max).
      */
     uint64_t held_back;
+    /**
+     * Replays of fixed templates that were one launch of a graph (overtake_template_fix).
+     */
+    uint64_t graph_launches;
+    /**
+     * Replays of fixed templates whose functions were called, as they can be no graph.
+     */
+    uint64_t graph_fallbacks;
 };
 
 /**
@@ -1920,6 +1928,20 @@ int overtake_template_new(struct overtake_template **template_);
 int overtake_template_add(struct overtake_template *template_,
                           const struct overtake_step_spec *spec,
                           size_t *step);
+
+/**
+ * Ends the recording of a template whose replays make the same launches each time. A replay of it is one launch of a
+ * CUDA graph: its functions are called once for each priority, while the driver captures their streams, and not by
+ * later replays. Its steps are kernels of one priority; a template that can be no graph is replayed as without this,
+ * and counted (graph_fallbacks).
+ *
+ * Threads: any, one at a time for a template.
+ *
+ * Demands:
+ * Each replay would submit the same kernels and sets with the same arguments, and the memory that they use is there
+ * until the last replay has ended.
+ */
+int overtake_template_fix(struct overtake_template *template_);
 
 /**
  * Submits all tasks of a template, with these arguments and this priority. The first replay ends the recording. `task`

@@ -52,6 +52,7 @@ class _Statistics(ctypes.Structure):
         for name in (
             *("launches", "functions", "joins", "marks", "tasks"),
             *("lifts", "captures_ended", "joins_saved", "held_back"),
+            *("graph_launches", "graph_fallbacks"),
         )
     ]
 

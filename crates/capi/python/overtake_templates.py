@@ -46,6 +46,7 @@ def _prototypes():
         "template_new": [place],
         "template_add": [ctypes.c_void_p, ctypes.POINTER(_StepSpec), number],
         "template_replay": [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_ReplaySpec), place],
+        "template_fix": [ctypes.c_void_p],
         "template_free": [ctypes.c_void_p],
     }
 
@@ -127,6 +128,12 @@ class Template:
         # From here on the library frees it, also if the call fails.
         spec.data, spec.free_data = base._keep(base._Work(function)), base._free
         return Step(self, base._made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t))
+
+    def fix(self):
+        """Ends the recording: each replay makes the same launches, with the same arguments. A replay of kernels is one
+        launch of a CUDA graph then; the functions are called once for each priority, while that is captured."""
+        base._call("template_fix", self._handle)
+        return self
 
     def replay(self, tasks, arguments=None, priority=0, device=0, after=()):
         """Submits all tasks, as tasks of this set, with these arguments and at least this priority. Returns a task that

@@ -82,6 +82,10 @@ pub struct DispatcherStatistics {
     pub joins_saved: u64,
     /// How often a ready task had to wait for room in its lane (lane_tasks_max).
     pub held_back: u64,
+    /// Replays of fixed templates that were one launch of a graph (overtake_template_fix).
+    pub graph_launches: u64,
+    /// Replays of fixed templates whose functions were called, as they can be no graph.
+    pub graph_fallbacks: u64,
 }
 
 /// The size of the first released options.
@@ -311,6 +315,8 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
             captures_ended: counts.captures_ended,
             joins_saved: graph.joins_saved,
             held_back: graph.held_back,
+            graph_launches: counts.graph_launches,
+            graph_fallbacks: counts.graph_fallbacks,
         };
         // SAFETY: the caller's promise.
         unsafe { sized::write(CALL, "statistics", statistics, DISPATCHER_STATISTICS_BYTES_MIN, &fresh) }

@@ -272,6 +272,33 @@ fn finished(call: &str, template: *const overtake_template) -> Outcome<Template<
     })
 }
 
+/// Ends the recording of a template whose replays make the same launches each time. A replay of it is one launch of a
+/// CUDA graph: its functions are called once for each priority, while the driver captures their streams, and not by
+/// later replays. Its steps are kernels of one priority; a template that can be no graph is replayed as without this,
+/// and counted (graph_fallbacks).
+///
+/// Threads: any, one at a time for a template.
+///
+/// # Safety
+/// Each replay would submit the same kernels and sets with the same arguments, and the memory that they use is there
+/// until the last replay has ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_template_fix(template: *mut overtake_template) -> c_int {
+    const CALL: &str = "overtake_template_fix";
+    fence(CALL, || {
+        change(CALL, template, |state| {
+            let State::Recording(recording, _) = state else {
+                let text = format!("{CALL}: the template has been replayed or fixed: fix it before its first replay");
+                return Err(Failure::new(OVERTAKE_ERROR_REFUSED, &text));
+            };
+            let recorded = std::mem::take(recording).finish()?;
+            // SAFETY: the caller's promise.
+            *state = State::Ready(unsafe { recorded.fixed() });
+            Ok(())
+        })
+    })
+}
+
 /// A replay as C has described it.
 pub struct Replayed {
     template: Template<Arguments>,

@@ -154,6 +154,47 @@ static void priorities(Tasks *tasks)
     OK(overtake_template_free(template));
 }
 
+static atomic_int called;
+
+static int set_word(Lane *lane, void *arguments, void *data)
+{
+    CUstream stream = NULL;
+    (void)arguments;
+    atomic_fetch_add(&called, 1);
+    OK(overtake_lane_stream(lane, &stream));
+    return (int)cuMemsetD32Async((CUdeviceptr)(uintptr_t)*(void **)data, 0x01010101u, 1, stream);
+}
+
+/* Each replay sets the word again, and the functions are called for the first one alone. */
+static void fixed(Dispatcher *dispatcher, Tasks *tasks)
+{
+    Template *template = NULL;
+    void *device = on_device(BYTES);
+    OK(overtake_template_new(&template));
+    Step set = {.struct_size = sizeof set, .kind = OVERTAKE_TASK_KERNEL, .name = "set", .launch = set_word};
+    set.data = &device;
+    size_t first = add(template, set, NULL);
+    add(template, set, &first);
+    OK(overtake_template_fix(template));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "fix it before its first replay", overtake_template_fix(template));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "record task \"set\" in a new one", overtake_template_add(template, &set, NULL));
+    struct overtake_dispatcher_statistics counts = {.struct_size = sizeof counts};
+    for (int i = 0; i < REPLAYS; i++) {
+        Replay replay = {.struct_size = sizeof replay};
+        Task *task = NULL;
+        unsigned word = 0;
+        OK((int)cuMemsetD8((CUdeviceptr)(uintptr_t)device, 0, BYTES));
+        OK(overtake_template_replay(template, tasks, &replay, &task));
+        OK(overtake_task_wait(task));
+        OK(overtake_task_free(task));
+        OK((int)cuMemcpyDtoH(&word, (CUdeviceptr)(uintptr_t)device, sizeof word));
+        REQUIRE(word == 0x01010101u);
+    }
+    OK(overtake_dispatcher_read_statistics(dispatcher, &counts));
+    REQUIRE(atomic_load(&called) == 2 && counts.graph_launches == REPLAYS && counts.graph_fallbacks == 0);
+    OK(overtake_template_free(template));
+}
+
 static void refusals(Tasks *tasks)
 {
     Template *template = NULL;
@@ -259,6 +300,7 @@ int main(void)
     replays(tasks);
     priorities(tasks);
     frames(tasks);
+    fixed(dispatcher, tasks);
     times(dispatcher, 0);
     times(dispatcher, 1);
     refusals(tasks);

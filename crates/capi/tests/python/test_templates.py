@@ -50,6 +50,23 @@ class Templates(WithDispatcher):
         gc.collect()
         self.assertEqual([each() for each in kept], [None] * 5)
 
+    def test_a_fixed_template_is_one_launch(self):
+        template, device, called = overtake.Template(), self.device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE)), []
+
+        def fill(lane, arguments):
+            called.append(arguments)
+            stream, count = ctypes.c_void_p(lane.stream), ctypes.c_size_t(SIZE // 4)
+            self.device.must("cuMemsetD32Async", ctypes.c_void_p(device), 0x01010101, count, stream)
+
+        template.kernel("again", fill, after=[template.kernel("set", fill)])
+        replays = [template.fix().replay(self.tasks, 1)] + [template.replay(self.tasks, at) for at in (2, 3)]
+        for replay in replays:
+            replay.wait()
+        self.assertEqual(called, [1, 1])
+        counts = self.dispatcher.statistics()
+        self.assertEqual([counts["graph_launches"], counts["graph_fallbacks"]], [3, 0])
+        self.assertRaisesRegex(overtake.Error, "before its first replay", template.fix)
+
     def test_a_failure_names_its_task(self):
         template, other = overtake.Template(), overtake.Template()
 
