@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hal::{Code, Driver, HostRegisterFlags, Result};
 
-use super::pages::{Access, populate};
+use super::page::Access;
+use super::pages::populate;
 
 /// A range of pinned memory.
 pub(crate) struct Pinned {
