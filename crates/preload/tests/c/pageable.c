@@ -1,7 +1,9 @@
 /* Threads copy pageable memory of many sizes there and back, and overwrite each source as soon as its call has
- * returned. Meanwhile the process forks, and its children, which have no CUDA, end. Every byte is verified. */
+ * returned. A source lies in allocated memory, or in a mapped file, shared or private; of a private one the program has
+ * changed some bytes. Meanwhile the process forks, and its children, which have no CUDA, end. Every byte is verified. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,9 +20,45 @@ typedef struct {
     uint64_t sum;
 } Task;
 
+typedef enum { ALLOCATED, SHARED, PRIVATE, KINDS } Kind;
+
+/* A source and its file, if it has one. */
+typedef struct {
+    Kind kind;
+    unsigned char *bytes;
+    char path[64];
+} Source;
+
+static Source new_source(Kind kind, size_t bytes, uint64_t seed)
+{
+    Source source = {.kind = kind, .bytes = new_bytes(bytes, seed)};
+    if (kind == ALLOCATED)
+        return source;
+    strcpy(source.path, access("/dev/shm", W_OK) == 0 ? "/dev/shm/pageable.XXXXXX" : "/tmp/pageable.XXXXXX");
+    int file = mkstemp(source.path);
+    REQUIRE(file >= 0 && write(file, source.bytes, bytes) == (ssize_t)bytes);
+    free(source.bytes);
+    int sharing = kind == SHARED ? MAP_SHARED : MAP_PRIVATE;
+    source.bytes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, sharing, file, 0);
+    REQUIRE(source.bytes != MAP_FAILED && close(file) == 0);
+    if (kind == PRIVATE)
+        source.bytes[seed % bytes] ^= 0xff;
+    return source;
+}
+
+static void end_source(Source *source, size_t bytes)
+{
+    if (source->kind == ALLOCATED) {
+        free(source->bytes);
+        return;
+    }
+    REQUIRE(munmap(source->bytes, bytes) == 0 && unlink(source->path) == 0);
+}
+
 static void there_and_back(CUdeviceptr device, CUstream stream, size_t bytes, Task *task)
 {
-    unsigned char *source = new_bytes(bytes, task->seed), *target = malloc(bytes);
+    Source whole = new_source(task->seed / 7 % KINDS, bytes, task->seed);
+    unsigned char *source = whole.bytes, *target = malloc(bytes);
     uint64_t want = checksum(source, bytes);
     REQUIRE(target != NULL);
     OK(cuMemcpyHtoDAsync(device, source, bytes, stream));
@@ -28,7 +66,7 @@ static void there_and_back(CUdeviceptr device, CUstream stream, size_t bytes, Ta
     OK(cuMemcpyDtoHAsync(target, device, bytes, stream));
     REQUIRE(checksum(target, bytes) == want);
     task->sum = mix(task->sum, want);
-    free(source);
+    end_source(&whole, bytes);
     free(target);
 }
 
