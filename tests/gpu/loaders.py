@@ -3,6 +3,7 @@
 * `plain`: `load_file(path)`, which maps the file, then `.to("cuda")` for each tensor: copies of pageable memory.
 * `safetensors`: `load_file(path, device="cuda")`, which copies each tensor to pinned memory with one thread.
 * `torch.load` with `map_location="cuda"`: one thread reads each tensor into new memory.
+* `mapped torch.load`: with `mmap=True`, then `.to("cuda")` for each tensor: copies of pageable memory.
 * `pinned by hand`: a thread reads the file into one of two pinned buffers while the other one is copied.
 * `fastsafetensors`, `Run:ai streamer`, `InstantTensor`: libraries that load models, called as their manuals say. Those
   that are not installed are left out.
@@ -71,6 +72,11 @@ def torch_way(model):
     return torch.load(model.path + ".pt", map_location="cuda", weights_only=True)
 
 
+def mapped_torch_way(model):
+    tensors = torch.load(model.path + ".pt", mmap=True, map_location="cpu", weights_only=True)
+    return {name: tensor.to("cuda") for name, tensor in tensors.items()}
+
+
 def hand_way(model):
     """What an author would write: two pinned buffers, a thread that reads, and events between."""
     size = os.path.getsize(model.path)
@@ -126,8 +132,8 @@ def instant_way(model):
 
 
 WAYS = (("plain", plain_way, "safetensors"), ("safetensors", safetensors_way, "safetensors"),
-        ("torch.load", torch_way, "torch"), ("pinned by hand", hand_way, "torch"),
-        ("fastsafetensors", fast_way, "fastsafetensors"),
+        ("torch.load", torch_way, "torch"), ("mapped torch.load", mapped_torch_way, "torch"),
+        ("pinned by hand", hand_way, "torch"), ("fastsafetensors", fast_way, "fastsafetensors"),
         ("Run:ai streamer", streamer_way, "runai_model_streamer"), ("InstantTensor", instant_way, "instanttensor"))
 
 
