@@ -1,6 +1,7 @@
 /* Threads copy pageable memory of many sizes there and back, and overwrite each source as soon as its call has
- * returned. A source lies in allocated memory, or in a mapped file, shared or private; of a private one the program has
- * changed some bytes. Meanwhile the process forks, and its children, which have no CUDA, end. Every byte is verified. */
+ * returned. A source lies in allocated memory, or in a mapped file, shared or private; of a private one the program
+ * has changed a byte. Meanwhile the process forks, and its children, which have no CUDA, end. Every byte is
+ * verified. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
@@ -34,7 +35,7 @@ static Source new_source(Kind kind, size_t bytes, uint64_t seed)
     Source source = {.kind = kind, .bytes = new_bytes(bytes, seed)};
     if (kind == ALLOCATED)
         return source;
-    strcpy(source.path, access("/dev/shm", W_OK) == 0 ? "/dev/shm/pageable.XXXXXX" : "/tmp/pageable.XXXXXX");
+    strcpy(source.path, access("/dev/shm", W_OK) == 0 ? "/dev/shm/pageable.XXXXXX" : "pageable.XXXXXX");
     int file = mkstemp(source.path);
     REQUIRE(file >= 0 && write(file, source.bytes, bytes) == (ssize_t)bytes);
     free(source.bytes);
