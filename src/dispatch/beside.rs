@@ -10,7 +10,6 @@ use crate::dispatch::arrivals::{Batch, Number};
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::intake::Desk;
 use crate::dispatch::shared::Shared;
-use crate::work::fault::Error;
 
 /// A thread waits so long for numbers, before it takes the lock.
 const STORE_SPAN: Nanos = Nanos::from_us(50);
@@ -21,18 +20,18 @@ const PAUSES: u32 = 16;
 type Numbered<'s> = (usize, MutexGuard<'s, Desk<Batch, Number>>, Number);
 
 impl Shared {
-    /// As [`Shared::want`], perhaps a little later: not for a future, which a thread that ends the task has to know of.
-    pub fn want_soon(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
-        if self.process.is_this() && self.intake.is_attended() {
-            let (index, mut desk) = self.intake.own();
-            desk.batch.want(node);
-            drop(desk);
-            if self.intake.post(index) {
-                self.look_in();
-            }
-            return Ok(());
+    /// Leaves a node that the calling thread waits for to the thread with the turn. `false` if no thread has it.
+    pub fn leave_want(self: &Arc<Shared>, node: NodeId) -> bool {
+        if !(self.process.is_this() && self.intake.is_attended()) {
+            return false;
         }
-        self.want(node)
+        let (index, mut desk) = self.intake.own();
+        desk.batch.want(node);
+        drop(desk);
+        if self.intake.post(index) {
+            self.look_in();
+        }
+        true
     }
 
     /// A number from the store of the calling thread's desk, if the thread may leave a task there. If there is none it

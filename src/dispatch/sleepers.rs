@@ -51,6 +51,9 @@ pub(crate) struct Sleepers {
     /// with the turn has taken its steps, or many: it would only look at the time, and take the state from that one's
     /// cache.
     pub has_points: bool,
+    /// The thread that has marks recorded looks at them itself, because it waits. It tells the thread on watch of those
+    /// that it leaves.
+    waiter_looks: bool,
 }
 
 /// The threads that are to be rung, once the lock is let go of.
@@ -142,6 +145,25 @@ impl Sleepers {
     #[inline]
     pub fn leave_news(&mut self) {
         self.has_news |= !self.looks_soon;
+    }
+
+    /// From now on, or no more, the calling thread looks at the marks that it has recorded.
+    pub fn waiter_looks(&mut self, looks: bool) {
+        self.waiter_looks = looks;
+    }
+
+    /// A thread, a function or a future counts on the thread on watch.
+    pub fn count_on_watch(&mut self) {
+        (self.has_news, self.waiter_looks) = (true, false);
+    }
+
+    /// A mark has been recorded, for which a thread, a function or a future may wait.
+    pub fn tell_of_mark(&mut self, is_awaited: bool) {
+        match (self.waiter_looks, is_awaited) {
+            (true, _) => {}
+            (false, true) => self.has_news = true,
+            (false, false) => self.leave_news(),
+        }
     }
 
     /// The thread on watch has seen all that there is, but for news, if there is some. It may look again soon, or nap.
@@ -243,6 +265,28 @@ mod tests {
             assert_eq!(sleepers.may_call(|| false), !looks_soon);
             assert_eq!(sleepers.calls(false).watcher, (!looks_soon).then_some(1));
         }
+    }
+
+    #[test]
+    fn marks_of_a_thread_that_looks_itself_ring_none_until_others_count_on_the_watch() {
+        let mut sleepers = on_watch(false);
+        let mut rung_for_mark = |counts_on_watch: bool| {
+            sleepers.watcher_sleeps(false, false, false);
+            sleepers.waiter_looks(true);
+            if counts_on_watch {
+                sleepers.count_on_watch();
+                sleepers.has_news = false;
+            }
+            sleepers.tell_of_mark(true);
+            sleepers.calls(false).watcher
+        };
+        assert_eq!(rung_for_mark(false), None);
+        assert_eq!(rung_for_mark(true), Some(1));
+        sleepers.watcher_sleeps(false, true, false);
+        sleepers.tell_of_mark(false);
+        assert_eq!(sleepers.calls(false).watcher, None, "it looks soon, and none waits");
+        sleepers.tell_of_mark(true);
+        assert_eq!(sleepers.calls(false).watcher, Some(1));
     }
 
     #[test]

@@ -81,7 +81,9 @@ impl Sleeps for State {
     #[inline(never)]
     fn calls(&mut self) -> Calls {
         let has_function = !self.is_closed && self.graph.has_host_function();
-        self.sleepers.calls(has_function)
+        let calls = self.sleepers.calls(has_function);
+        self.statistics.wakes += u64::from(calls.sleeper.is_some()) + u64::from(calls.watcher.is_some());
+        calls
     }
 }
 
@@ -124,6 +126,11 @@ impl State {
     /// The marks of all lanes that the device may not have come to, by lane, the oldest first.
     pub fn pending_marks(&self) -> Vec<(u8, Mark)> {
         (0..).zip(&self.marks).flat_map(|(lane, marks)| marks.pending().map(move |mark| (lane, mark))).collect()
+    }
+
+    /// Whether there are some.
+    pub fn has_pending_marks(&self) -> bool {
+        self.marks.iter().any(|marks| marks.pending().next().is_some())
     }
 
     /// The thread on watch sees them at this time.
@@ -260,13 +267,22 @@ impl State {
                 let expected = self.expectations.begun(character);
                 debug_assert!(expected.is_ok(), "other priorities than the copy layer's are refused: {expected:?}");
             }
-            Kinds::One(Kind::Host) => self.functions += 1,
+            Kinds::One(Kind::Host) => {
+                self.functions += 1;
+                self.sleepers.waiter_looks(false);
+            }
             _ => {}
         }
     }
 
     /// The points that a node waits for on the device are to be marked.
     pub fn want(&mut self, node: NodeId) {
+        self.want_quietly(node);
+        self.sleepers.count_on_watch();
+    }
+
+    /// The same, and the thread on watch is not told.
+    pub fn want_quietly(&mut self, node: NodeId) {
         let (mut node, mut open) = (Some(node), Vec::new());
         while let Some(wanted) = node {
             if self.want_one(wanted) {
@@ -276,8 +292,8 @@ impl State {
         }
     }
 
-    /// As [`State::want`]. Returns whether it is a join that has no points yet, because it waits itself: those before
-    /// it are wanted then.
+    /// As [`State::want_quietly`]. Returns whether it is a join that has no points yet, because it waits itself: those
+    /// before it are wanted then.
     fn want_one(&mut self, node: NodeId) -> bool {
         let stage = self.graph.stage(node);
         if stage == Stage::Ended {
@@ -295,7 +311,6 @@ impl State {
             let Marks { wanted, awaited, .. } = &mut marks[usize::from(point.lane)];
             (*wanted, *awaited) = (point.value.max(*wanted), point.value.max(*awaited));
         });
-        self.sleepers.has_news = true;
         has_no_points
     }
 }

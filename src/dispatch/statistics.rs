@@ -11,6 +11,8 @@ pub struct DispatchStatistics {
     pub joins: u64,
     /// Events recorded in lanes: for joins, and for threads that wait.
     pub marks: u64,
+    /// Threads of the dispatcher that were woken, which takes the thread that wakes them microseconds.
+    pub wakes: u64,
     /// Submitted copies that were raised because a more urgent task came to wait for them.
     pub lifts: u64,
     /// Captures that a task's function had begun in its lane and not ended. They were ended, and the task failed.

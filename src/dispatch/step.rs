@@ -344,12 +344,7 @@ impl State {
             Ok(()) => {
                 self.statistics.marks += 1;
                 marks.push(mark);
-                // A thread may be waiting for it.
-                if marks.is_awaited() {
-                    self.sleepers.has_news = true;
-                } else {
-                    self.sleepers.leave_news();
-                }
+                self.sleepers.tell_of_mark(marks.is_awaited());
             }
             Err(error) => {
                 marks.give_back(mark.event);

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use graph::NodeId;
 use hal::{Host, Nanos, Wait};
 
 use crate::dispatch::marks::{First, furthest};
 use crate::dispatch::shared::{Held, Shared};
+use crate::dispatch::state::State;
+use crate::work::fault::Error;
 
 /// A thread that begins to wait looks at the marks for so long, and so long again behind each look that has found an
 /// end. For work that is complete by then it has no need of the thread on watch, which takes longer to wake.
@@ -27,8 +30,63 @@ struct News {
 }
 
 impl Shared {
+    /// Waits for a node, in the host's time, until `is_over` holds.
+    pub fn wait_for(
+        self: &Arc<Shared>,
+        node: NodeId,
+        is_over: &mut (dyn FnMut() -> bool + Send),
+    ) -> Result<Wait, Error> {
+        if self.leave_want(node) {
+            return Ok(self.wait(is_over));
+        }
+        Ok(self.wait_behind(self.enter_here()?, |state| state.want_quietly(node), is_over))
+    }
+
+    /// The same for all work that has been submitted.
+    pub fn wait_for_all<'s>(self: &'s Arc<Shared>, held: Held<'s>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+        self.wait_behind(held, |state| state.flush = true, is_over)
+    }
+
+    /// Has the points marked that `asks` asks for, and waits. The calling thread looks at the marks itself first, and
+    /// most often there is no need of another one. So the thread on watch is told only of those that are left: to wake
+    /// it takes longer than such a wait.
+    fn wait_behind<'s>(
+        self: &'s Arc<Shared>,
+        mut held: Held<'s>,
+        asks: impl FnOnce(&mut State),
+        is_over: &mut (dyn FnMut() -> bool + Send),
+    ) -> Wait {
+        // Another thread, a function or a future counts on the thread on watch.
+        let has_others = self.is_waited_for() || held.is_awaited();
+        asks(&mut held);
+        if has_others || self.driver.host().is_virtual() {
+            held.sleepers.count_on_watch();
+            self.pump(held);
+            return self.wait(is_over);
+        }
+        held.sleepers.waiter_looks(true);
+        self.pump(held);
+        self.enter().sleepers.waiter_looks(false);
+        let end = self.wait(is_over);
+        self.tell_of_marks();
+        end
+    }
+
+    /// Leaves marks that a thread has recorded and not seen the end of to the thread on watch.
+    fn tell_of_marks(&self) {
+        let mut held = self.enter();
+        if held.has_pending_marks() {
+            held.sleepers.leave_news();
+        }
+    }
+
+    /// Whether a thread waits for work of the tasks.
+    pub fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
     /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
-    pub fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+    fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         let host = self.driver.host();
         // In virtual time to wake a thread takes no time.
         if host.is_virtual() {
@@ -144,3 +202,6 @@ impl Shared {
         true
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;

@@ -201,7 +201,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
     }
     let marks: Marks = held.pending_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
-    let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;
+    let is_waited_for = shared.is_waited_for();
     let is_pending = !marks.is_empty() || flush_at.is_some();
     if is_pending {
         *naps_until = Some(now + NAPS_FOR);
@@ -294,8 +294,7 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
 /// Leaves the marks that the device has come to for the thread that submits or waits: it has the state at hand, and
 /// most often the tasks are its own. Returns whether one has taken them, and then the state is as if this thread had.
 fn report(shared: &Arc<Shared>, reached: &[(u8, Mark)], host: &dyn Host) -> bool {
-    let is_awaited = || shared.waiting.load(Ordering::Relaxed) > 0;
-    if host.is_virtual() || shared.steps_by.is_this() || !(shared.intake.is_attended() || is_awaited()) {
+    if host.is_virtual() || shared.steps_by.is_this() || !(shared.intake.is_attended() || shared.is_waited_for()) {
         return false;
     }
     let (index, mut desk) = shared.intake.inner();

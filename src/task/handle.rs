@@ -80,8 +80,7 @@ impl Handle {
             return outcome;
         }
         let shared = self.shared()?;
-        shared.want_soon(self.node)?;
-        let end = shared.wait(&mut || self.outcome.is_known());
+        let end = shared.wait_for(self.node, &mut || self.outcome.is_known())?;
         match self.outcome.get() {
             Some(outcome) => outcome,
             None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),

@@ -176,14 +176,11 @@ impl Tasks {
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
-        let mut held = self.0.shared.enter_here()?;
+        let held = self.0.shared.enter_here()?;
         if self.0.set.is_idle() {
             return Ok(());
         }
-        held.flush = true;
-        self.0.shared.pump(held);
-        let end = self.0.shared.wait(&mut || self.0.set.is_idle());
-        match end {
+        match self.0.shared.wait_for_all(held, &mut || self.0.set.is_idle()) {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
             _ => Ok(()),
         }

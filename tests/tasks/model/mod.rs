@@ -53,6 +53,11 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
     ("real_time::waits_end", real_time::waits_end),
+    (
+        "real_time::ends_are_seen_for_others_beside_a_thread_that_waits",
+        real_time::ends_are_seen_for_others_beside_a_thread_that_waits,
+    ),
+    ("real_time::waits_for_complete_work_wake_no_thread", real_time::waits_for_complete_work_wake_no_thread),
     ("real_time::ends_are_seen_behind_naps", real_time::ends_are_seen_behind_naps),
     ("real_time::ends_are_seen_beside_a_long_function", real_time::ends_are_seen_beside_a_long_function),
     ("retried::every_call", retried::every_call),

@@ -1,6 +1,9 @@
 //! Checks in real time: threads run beside each other, and a thread that waits looks at the device itself.
 
-use std::sync::mpsc;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use overtake::hal::{Nanos, Wait};
@@ -8,7 +11,7 @@ use overtake::task::{Lane, More};
 
 use crate::bed;
 use crate::checks::{beside, threads};
-use crate::failure::{Outcome, same};
+use crate::failure::{Outcome, ensure, same};
 use crate::model::on_real_time;
 
 /// Longer than any wait of these checks.
@@ -37,6 +40,55 @@ pub fn waits_end() -> Outcome {
             bed.tasks.wait()?;
         }
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+    })
+}
+
+/// A thread that waits for work which is complete looks at the device itself, and wakes no other one. The first wait
+/// wakes the thread on watch, which naps then for longer than the others take.
+pub fn waits_for_complete_work_wake_no_thread() -> Outcome {
+    const WAITS: u64 = 2_000;
+    on_real_time(|rig| {
+        let bed = bed::open(rig)?;
+        let wait = |number: u64| {
+            let task = bed.tasks.kernel("kernel", |_: &mut Lane<'_>| Ok(More::Done)).submit()?;
+            if number.is_multiple_of(2) { task.wait() } else { bed.tasks.wait() }
+        };
+        wait(0)?;
+        let before = bed.dispatcher.statistics().wakes;
+        (0..WAITS).try_for_each(wait)?;
+        let wakes = bed.dispatcher.statistics().wakes - before;
+        // Some are late, where other programs have the processors. A thread on watch that is awake is woken by none.
+        ensure!(wakes < WAITS / 10, "{wakes} threads were woken in {WAITS} waits");
+        Ok(())
+    })
+}
+
+/// Whether a future has been woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A future counts on the thread on watch, also beside a thread that looks itself.
+pub fn ends_are_seen_for_others_beside_a_thread_that_waits() -> Outcome {
+    on_real_time(|rig| {
+        let (bed, host) = (bed::open(rig)?, rig.driver().host());
+        for _ in 0..200 {
+            let launch = |_: &mut Lane<'_>| Ok(More::Done);
+            let first = bed.tasks.kernel("first", launch).submit()?;
+            let (woken, future) = (Arc::new(Woken::default()), bed.tasks.kernel("second", launch).submit()?);
+            let mut future = pin!(future);
+            let is_ready = future.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&woken)))).is_ready();
+            first.wait()?;
+            let end = host.now() + Nanos::from_ms(5_000);
+            let seen = host.wait_until(Some(end), &mut || is_ready || woken.0.load(Ordering::SeqCst));
+            same("the wait for a future's waker", &seen, &Wait::Met)?;
+        }
+        Ok(())
     })
 }
 
