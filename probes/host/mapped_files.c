@@ -4,8 +4,8 @@
 // gcc -O2 -Wall -pthread mapped_files.c -o mapped_files && ./mapped_files FOLDER...
 //
 // Each folder gets a file of 1.6 GB, which is removed again. The file stays in the page cache. A row has so many
-// threads, which take pieces of the file in turn; each figure is the median of three runs, with a new mapping each
-// ("copy alone" has one whose pages are present).
+// threads, which take pieces of the file in turn, each into the next of nine slots of its own; each figure is the
+// median of three runs, with a new mapping each ("copy alone" has one whose pages are present).
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS = 3, THREADS_MAX = 8, POPULATE_READ = 22 };
+enum { RUNS = 3, THREADS_MAX = 8, SLOTS = 9, POPULATE_READ = 22 };
 enum way { POPULATE_AND_COPY, COPY_ALONE, READ, POPULATE_ALONE, WAYS };
 static const char *const names[WAYS] = {"populate and copy", "copy alone", "read", "populate alone"};
 static const size_t file_bytes = (size_t)1600 << 20;
@@ -51,10 +51,11 @@ static void *memory(size_t bytes)
     return made;
 }
 
-static void *bring(void *slot)
+static void *bring(void *slots)
 {
-    size_t at;
+    size_t at, taken = 0;
     while ((at = atomic_fetch_add(&next, piece_bytes)) < file_bytes) {
+        char *slot = (char *)slots + taken++ % SLOTS * piece_bytes;
         if (way == POPULATE_AND_COPY || way == POPULATE_ALONE)
             check(!madvise(map + at, piece_bytes, POPULATE_READ), "madvise");
         if (way == POPULATE_AND_COPY || way == COPY_ALONE)
@@ -74,7 +75,7 @@ static double run_gbps(int threads)
     if (way == COPY_ALONE)
         check(!madvise(map, file_bytes, POPULATE_READ), "madvise");
     for (int number = 0; number < threads; number++)
-        slots[number] = memory(piece_bytes);
+        slots[number] = memory(SLOTS * piece_bytes);
     next = 0;
     double begin_s = now_s();
     for (int number = 0; number < threads; number++)
@@ -83,7 +84,7 @@ static double run_gbps(int threads)
         pthread_join(started[number], NULL);
     double gbps = (double)file_bytes / (now_s() - begin_s) / 1e9;
     for (int number = 0; number < threads; number++)
-        munmap(slots[number], piece_bytes);
+        munmap(slots[number], SLOTS * piece_bytes);
     munmap(map, file_bytes);
     return gbps;
 }

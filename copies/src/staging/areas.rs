@@ -1,22 +1,11 @@
-//! The areas of the program's address space that the host's side of a copy lies in: private memory without a file, and
-//! mapped files.
-//!
-//! In private memory without a file no access faults for lack of one. Where its pages are in memory, and one of them
-//! may be accessed, a thread of ours may access all.
+//! Areas of the program's address space in which no access faults for lack of a file: private memory without one. Where
+//! the pages of such an area are in memory, and one of them may be accessed, a thread of ours may access all.
 #![allow(unsafe_code)] // asks the system about addresses
 
-use std::ffi::CStr;
 use std::ops::Range;
 
-use super::mapped::Mapped;
-use super::page::Access;
-
-/// Nothing is known about further areas of a copy.
+/// A copy in more areas is treated as if nothing were known about them.
 const AREAS_MAX: usize = 16;
-
-/// Bits of an area: it may be read, and it is shared.
-const READABLE: u64 = 1;
-const SHARED: u64 = 8;
 
 /// `struct procmap_query` of Linux 6.11.
 #[repr(C)]
@@ -41,89 +30,44 @@ struct Query {
 /// `PROCMAP_QUERY`: a query of 104 bytes, which the system reads and writes.
 const QUERY: libc::c_ulong = 3 << 30 | (size_of::<Query>() as libc::c_ulong) << 16 | (b'f' as libc::c_ulong) << 8 | 17;
 
-/// An area, and the file that is mapped there.
-#[derive(Debug)]
-struct Area {
-    range: Range<u64>,
-    file: Option<Mapped>,
-}
-
-impl Area {
-    fn holds(&self, start: u64, end: u64) -> bool {
-        self.range.start <= start && end <= self.range.end
-    }
-}
-
-/// The areas of a copy, as far as they are known.
+/// The areas of private memory without a file that the host's side of a copy lies in.
 #[derive(Debug, Default)]
-pub(crate) struct Areas(Vec<Area>);
+pub(crate) struct Areas(Vec<Range<u64>>);
 
 impl Areas {
-    /// Those of a range, which is accessed so. None if the system does not tell (before Linux 6.11).
-    pub(crate) fn of(start: u64, bytes: u64, access: Access) -> Areas {
+    /// Those of a range. None if any byte of it lies elsewhere, or if the system does not tell (before Linux 6.11).
+    pub(crate) fn of(start: u64, bytes: u64) -> Areas {
         // SAFETY: a path of this program.
         let maps = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         if maps < 0 {
             return Areas::default();
         }
-        let areas = among(maps, start..start + bytes, access);
+        let areas = among(maps, start, start + bytes);
         // SAFETY: opened above, and known here only.
         unsafe { libc::close(maps) };
-        areas
+        areas.unwrap_or_default()
     }
 
-    /// Whether one area of private memory without a file holds all of a range.
+    /// Whether one area holds all of a range.
     pub(super) fn hold(&self, start: u64, end: u64) -> bool {
-        self.0.iter().any(|area| area.file.is_none() && area.holds(start, end))
-    }
-
-    /// The file that all of a range is mapped from.
-    pub(super) fn file(&self, start: u64, end: u64) -> Option<&Mapped> {
-        self.0.iter().find(|area| area.holds(start, end))?.file.as_ref()
+        self.0.iter().any(|area| area.start <= start && end <= area.end)
     }
 }
 
-fn among(maps: libc::c_int, range: Range<u64>, access: Access) -> Areas {
-    let (mut areas, mut at) = (Vec::new(), range.start);
-    while at < range.end && areas.len() < AREAS_MAX {
-        let Some(found) = ask(maps, at, &mut []).filter(|found| found.end > at) else { break };
-        at = found.end;
-        let range = found.start..found.end;
-        if found.inode == 0 && found.device == [0, 0] {
-            areas.push(Area { range, file: None });
-        } else if access == Access::Read && found.area_flags & READABLE != 0 {
-            let file = mapped(maps, &found);
-            areas.extend(file.map(|file| Area { range, file: Some(file) }));
+fn among(maps: libc::c_int, start: u64, end: u64) -> Option<Areas> {
+    let (mut areas, mut at) = (Areas::default(), start);
+    while at < end {
+        let mut query = Query { size: size_of::<Query>() as u64, address: at, ..Query::default() };
+        // SAFETY: the structure is the one that this request reads and writes; no name is asked for.
+        let asked = unsafe { libc::ioctl(maps, QUERY, &raw mut query) };
+        let is_private = query.inode == 0 && query.device == [0, 0];
+        if asked != 0 || !is_private || query.end <= at || areas.0.len() == AREAS_MAX {
+            return None;
         }
+        areas.0.push(query.start..query.end);
+        at = query.end;
     }
-    Areas(areas)
-}
-
-/// The file of an area. `None` if it has no path.
-fn mapped(maps: libc::c_int, area: &Query) -> Option<Mapped> {
-    let mut name = [0; libc::PATH_MAX as usize];
-    let found = ask(maps, area.start, &mut name)?;
-    let is_same = (found.start, found.end, found.inode) == (area.start, area.end, area.inode);
-    let path = CStr::from_bytes_until_nul(&name).ok().filter(|path| is_same && path.to_bytes().starts_with(b"/"))?;
-    Some(Mapped {
-        path: path.to_owned(),
-        device: libc::makedev(found.device[0], found.device[1]),
-        inode: found.inode,
-        start: found.start,
-        offset: found.offset,
-        is_private: found.area_flags & SHARED == 0,
-    })
-}
-
-/// Asks about the area at an address, and for its name if there is room for one.
-fn ask(maps: libc::c_int, address: u64, name: &mut [u8]) -> Option<Query> {
-    let mut query = Query { size: size_of::<Query>() as u64, address, ..Query::default() };
-    if !name.is_empty() {
-        (query.name, query.name_bytes) = (name.as_mut_ptr() as u64, name.len() as u32);
-    }
-    // SAFETY: the structure is the one that this request reads and writes, and names as much room as there is.
-    let asked = unsafe { libc::ioctl(maps, QUERY, &raw mut query) };
-    (asked == 0).then_some(query)
+    Some(areas)
 }
 
 #[cfg(test)]
@@ -148,15 +92,14 @@ mod tests {
     fn only_private_memory_without_a_file_is_held() {
         let bytes = BYTES as u64;
         let start = mapped(libc::MAP_PRIVATE);
-        let areas = Areas::of(start + 5, 2 * bytes - 10, Access::Read);
+        let areas = Areas::of(start + 5, 2 * bytes - 10);
         if areas.0.is_empty() {
             return; // an older system
         }
         assert!(areas.hold(start + 5, start + bytes) && areas.hold(start + bytes, start + 2 * bytes));
         assert!(!areas.hold(start + 5, start + bytes + 1), "two areas");
-        assert!(areas.file(start + 5, start + bytes).is_none());
         let shared = mapped(libc::MAP_SHARED);
-        assert!(!Areas::of(shared, bytes, Access::Write).hold(shared, shared + bytes), "shared memory is a file");
-        assert!(Areas::of(4096, 4096, Access::Read).0.is_empty(), "not mapped");
+        assert!(Areas::of(shared, bytes).0.is_empty(), "shared memory is a file");
+        assert!(Areas::of(4096, 4096).0.is_empty(), "not mapped");
     }
 }

@@ -1,16 +1,14 @@
 //! One copy in pieces: each is moved between the program's memory and a slot by one thread.
 #![allow(unsafe_code)] // moves bytes between addresses
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use channels::{Shape, Side};
+use channels::Shape;
 use hal::Host;
 use terms::Direction;
 
 use super::areas::Areas;
-use super::mapped::OwnTable;
-use super::page::Access;
-use super::pages::{Pages, is_all_resident, provide};
+use super::pages::{Access, Pages, provide};
 use super::stores::{STREAMED_BYTES_MIN, STREAMED_ROW_MIN, copy_streaming};
 
 const UNTAKEN: u8 = 0;
@@ -36,8 +34,6 @@ pub(super) struct Call {
     pub(super) direction: Direction,
     pub(super) is_urgent: bool,
     areas: Areas,
-    /// A mapped file could not be read past its mapping, so no thread tries again.
-    has_unread_file: AtomicBool,
     /// Whether the program's memory is written past the caches.
     is_streamed: bool,
     pieces: Vec<Shape>,
@@ -67,7 +63,6 @@ impl Call {
             direction,
             is_urgent,
             areas,
-            has_unread_file: AtomicBool::new(false),
             is_streamed: direction == Direction::DeviceToHost && bytes >= STREAMED_BYTES_MIN,
             states: pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect(),
             slots: pieces.iter().map(|_| AtomicU64::new(0)).collect(),
@@ -130,57 +125,28 @@ impl Call {
         claimed
     }
 
-    /// Moves a piece that a thread of the pool has claimed. It may open files in a table of its own.
-    pub(super) fn work(&self, index: usize, host: &dyn Host, own: Option<&OwnTable>) {
-        self.run(index, host, own);
+    /// Moves a piece that a thread of the pool has claimed.
+    pub(super) fn work(&self, index: usize, host: &dyn Host) {
+        self.run(index, host);
         self.hands.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Moves a piece that has been offered, if no other thread does.
-    fn run(&self, index: usize, host: &dyn Host, own: Option<&OwnTable>) {
+    fn run(&self, index: usize, host: &dyn Host) {
         let state = &self.states[index];
         if state.compare_exchange(UNTAKEN, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         // SAFETY: the piece has been offered, and is this thread's until its state says more.
-        let moved = unsafe { self.read_file(index, own) || self.move_rows(index) };
+        let moved = unsafe { self.move_rows(index) };
         host.copied(self.pieces[index].bytes());
         state.store(if moved { MOVED } else { REFUSED }, Ordering::Release);
     }
 
-    /// The program's side of a piece, and the address of its slot.
-    fn sides(&self, index: usize) -> (Side, u64) {
-        let shape = &self.pieces[index];
-        let side = if self.direction == Direction::HostToDevice { shape.source } else { shape.target };
-        (side, self.slots[index].load(Ordering::Relaxed))
-    }
-
-    /// Reads a piece of one row from the file that it is mapped from. `false` if it was not read.
-    ///
-    /// # Safety
-    /// As for [`Call::move_rows`].
-    unsafe fn read_file(&self, index: usize, own: Option<&OwnTable>) -> bool {
-        let (shape, (side, packed)) = (&self.pieces[index], self.sides(index));
-        let (start, bytes) = (side.address, shape.width_bytes);
-        let reads = self.direction == Direction::HostToDevice && shape.rows == 1;
-        let Some(own) = own.filter(|_| reads && !self.has_unread_file.load(Ordering::Relaxed)) else { return false };
-        let Some(file) = self.areas.file(start, start + bytes) else { return false };
-        if !is_all_resident(start, bytes) {
-            return false;
-        }
-        // SAFETY: the slot has room for the piece, and is this thread's.
-        let is_read = unsafe { file.read(own, start, bytes, packed as *mut u8) };
-        if !is_read {
-            self.has_unread_file.store(true, Ordering::Relaxed);
-        }
-        is_read
-    }
-
-    /// # Safety
-    /// The piece has been offered, and no other thread moves it.
     unsafe fn move_rows(&self, index: usize) -> bool {
-        let (shape, (side, packed)) = (&self.pieces[index], self.sides(index));
+        let (shape, packed) = (&self.pieces[index], self.slots[index].load(Ordering::Relaxed));
         let (width, to_device) = (shape.width_bytes, self.direction == Direction::HostToDevice);
+        let side = if to_device { shape.source } else { shape.target };
         let access = if to_device { Access::Read } else { Access::Write };
         let row = |row: u64| side.address + row * side.row_pitch_bytes;
         let provided = |start: u64, bytes: u64| provide(start, bytes, access, &self.areas);
@@ -218,7 +184,7 @@ impl Call {
 
     /// The result of a piece that has been offered. The calling thread moves it itself if no other thread has begun.
     pub(super) fn settle(&self, index: usize, host: &dyn Host) -> Moved {
-        self.run(index, host, None);
+        self.run(index, host);
         host.wait_until(None, &mut || self.result(index).is_some());
         self.result(index).unwrap_or(Moved::Refused)
     }
@@ -238,17 +204,14 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use super::super::mapped::tests::{BYTES, TestFile, is_supported};
     use super::*;
 
     /// So many threads have a piece at once, and the next one gets a piece when one of them has moved its own.
     #[test]
     fn no_more_threads_than_allowed_move_pieces_at_once() {
-        const SIZE: usize = 4096;
-        let (driver, source, mut slots) = (crate::soft::driver(), [[7_u8; SIZE]; 3], [[0_u8; SIZE]; 3]);
-        let piece = |bytes: &[u8; SIZE]| Shape::linear(0x1000, bytes.as_ptr() as u64, SIZE as u64);
+        const BYTES: usize = 4096;
+        let (driver, source, mut slots) = (crate::soft::driver(), [[7_u8; BYTES]; 3], [[0_u8; BYTES]; 3]);
+        let piece = |bytes: &[u8; BYTES]| Shape::linear(0x1000, bytes.as_ptr() as u64, BYTES as u64);
         let pieces = source.iter().map(piece).collect();
         let call = Call::new(Direction::HostToDevice, false, Areas::default(), pieces, 2);
         assert!(!call.has_offer() && call.claim().is_none(), "no piece has a slot");
@@ -256,37 +219,11 @@ mod tests {
         slots.iter_mut().for_each(|slot| unsafe { call.offer(slot.as_mut_ptr() as u64) });
         assert_eq!([call.claim(), call.claim(), call.claim()], [Some(0), Some(1), None]);
         assert!(!call.has_offer(), "the third piece has to wait");
-        call.work(1, driver.host(), None);
+        call.work(1, driver.host());
         assert!(call.has_offer());
         assert_eq!([call.claim(), call.claim()], [Some(2), None]);
-        [0, 2].into_iter().for_each(|index| call.work(index, driver.host(), None));
+        [0, 2].into_iter().for_each(|index| call.work(index, driver.host()));
         assert!(!call.has_offer() && call.claim().is_none(), "all have been moved");
         assert_eq!(slots, source);
-    }
-
-    /// A thread with a table of its own reads a mapped file, and makes none of its pages present.
-    #[test]
-    fn a_mapped_file_is_read_past_its_mapping() {
-        if !is_supported() {
-            return;
-        }
-        let (driver, file) = (crate::soft::driver(), TestFile::map(libc::MAP_PRIVATE));
-        for has_table in [true, false] {
-            let piece = Shape::linear(0x1000, file.start, BYTES);
-            let areas = Areas::of(file.start, BYTES, Access::Read);
-            let call = Arc::new(Call::new(Direction::HostToDevice, false, areas, vec![piece], 1));
-            let mut slot = vec![0_u8; BYTES as usize];
-            // SAFETY: the slot has room for the piece, and all memory outlives the call.
-            unsafe { call.offer(slot.as_mut_ptr() as u64) };
-            let (its_call, its_driver) = (Arc::clone(&call), Arc::clone(&driver));
-            let moves = move || {
-                let own = has_table.then(OwnTable::of_this_thread).flatten();
-                its_call.work(its_call.claim().unwrap(), its_driver.host(), own.as_ref());
-            };
-            hal::spawn(&driver, "moves", moves).unwrap().join(driver.host());
-            assert_eq!(call.result(0), Some(Moved::Yes));
-            assert!(slot == file.content, "other bytes");
-            assert_eq!(file.present() == 0, has_table, "pages that the mapping has: {}", file.present());
-        }
     }
 }

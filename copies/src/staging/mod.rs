@@ -3,8 +3,6 @@
 mod areas;
 mod call;
 mod conductor;
-mod mapped;
-mod page;
 mod pages;
 mod pinned;
 mod pool;
@@ -27,9 +25,6 @@ use ring::Ring;
 
 pub(crate) use areas::Areas;
 pub(crate) use conductor::{Conductor, Means, Order, cut};
-#[cfg(test)]
-pub(crate) use mapped::tests as mapped_files;
-pub(crate) use page::Access;
 pub(crate) use pages::are_resident;
 pub(crate) use pinned::Pinned;
 

@@ -2,7 +2,9 @@
 #![allow(unsafe_code)] // advice to the system about addresses
 
 use super::areas::Areas;
-use super::page::{Access, PAGE_BYTES};
+
+/// The size of the smallest page.
+const PAGE_BYTES: u64 = 4096;
 
 /// The number of pages that are looked at in order to judge a range.
 const SAMPLES: u64 = 16;
@@ -12,6 +14,15 @@ const ASKED: usize = 512;
 
 /// The advice for smaller ranges costs no more than a look at them.
 const LOOK_BYTES_MIN: u64 = 64 << 10;
+
+/// The use of a range of a program's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Its bytes are read.
+    Read,
+    /// It is written.
+    Write,
+}
 
 /// The pages of a range of a program's memory, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +51,6 @@ pub(super) fn provide(start: u64, bytes: u64, access: Access, areas: &Areas) -> 
     }
 }
 
-/// Whether all pages between two addresses, both of pages, are in memory.
 fn are_all_resident(first: u64, end: u64) -> bool {
     let mut found = [0_u8; ASKED];
     (first..end).step_by(ASKED * PAGE_BYTES as usize).all(|at| {
@@ -49,12 +59,6 @@ fn are_all_resident(first: u64, end: u64) -> bool {
         let asked = unsafe { libc::mincore(at as *mut libc::c_void, bytes as usize, found.as_mut_ptr()) };
         asked == 0 && found[..(bytes / PAGE_BYTES) as usize].iter().all(|page| page & 1 == 1)
     })
-}
-
-/// Whether the whole range is in memory.
-pub(super) fn is_all_resident(start: u64, bytes: u64) -> bool {
-    let (first, end) = pages(start, bytes);
-    are_all_resident(first, end)
 }
 
 /// Makes the pages of a range present. `false` where the system refuses: a page is not mapped, is not permitted, or
@@ -133,7 +137,7 @@ mod tests {
         assert!(!are_resident(start, HALF), "fresh pages");
         assert!(populate(start + 5, HALF - 10, Access::Write));
         assert!(are_resident(start + 5, HALF - 10));
-        let areas = Areas::of(start, 2 * HALF, Access::Write);
+        let areas = Areas::of(start, 2 * HALF);
         let known = if areas.hold(start, start + HALF) { Pages::Present } else { Pages::Made };
         assert_eq!(provide(start, HALF, Access::Write, &areas), known);
         assert_eq!(provide(start, HALF, Access::Write, &Areas::default()), Pages::Made);
@@ -148,7 +152,7 @@ mod tests {
         // Pages that were written before the permission was taken away are in memory, and are refused all the same.
         // SAFETY: the first half of the mapping, which no reference points into.
         assert_eq!(unsafe { libc::mprotect(start as *mut libc::c_void, HALF as usize, libc::PROT_NONE) }, 0);
-        let areas = Areas::of(start, HALF, Access::Read);
+        let areas = Areas::of(start, HALF);
         assert!(are_resident(start, HALF));
         assert_eq!(provide(start, HALF, Access::Read, &areas), Pages::Refused, "without permission");
     }

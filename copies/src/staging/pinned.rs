@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use hal::{Code, Driver, HostRegisterFlags, Result};
 
-use super::page::Access;
-use super::pages::populate;
+use super::pages::{Access, populate};
 
 /// A range of pinned memory.
 pub(crate) struct Pinned {

@@ -9,7 +9,6 @@ use hal::{Driver, Host, Nanos, Result};
 use threads::{Bell, Worker};
 
 use super::call::Call;
-use super::mapped::OwnTable;
 
 /// A thread that has moved a piece looks for the next one for so long before it sleeps: to wake it takes as long as a
 /// piece.
@@ -102,7 +101,6 @@ impl Work {
     /// Moves pieces until the thread is to end.
     fn go_on(&self, number: usize, host: &dyn Host) {
         block_signals();
-        let own_table = OwnTable::of_this_thread();
         let bell = &self.bells[number];
         bell.listen();
         let (mut own, mut rung) = (Own::default(), bell.count());
@@ -110,7 +108,7 @@ impl Work {
             own.refresh(self, number);
             if let Some((call, index)) = own.claim() {
                 self.wake_if_none_looks(call);
-                call.work(index, host, own_table.as_ref());
+                call.work(index, host);
                 continue;
             }
             let mut news = || bell.has_ended() || own.has_news(self);

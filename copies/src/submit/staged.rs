@@ -9,7 +9,7 @@ use terms::Direction;
 use crate::decide::{Plan, Setback};
 use crate::guard::Guard;
 use crate::inner::Inner;
-use crate::staging::{Access, Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
+use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
 use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::place::is_allocated;
 
@@ -68,11 +68,8 @@ impl Planned<'_> {
         let means = means(self.inner(), staging, order.direction).filter(|_| !pieces.is_empty());
         let Some(means) = means else { return Ok(0) };
         let [target, source] = shape.extents();
-        let (host, access) = match order.direction {
-            Direction::HostToDevice => (source, Access::Read),
-            _ => (target, Access::Write),
-        };
-        let areas = Areas::of(host.0, host.1, access);
+        let host = if order.direction == Direction::HostToDevice { source } else { target };
+        let areas = Areas::of(host.0, host.1);
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec());
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };

@@ -14,7 +14,6 @@ use crate::decide::Reason;
 use crate::native::Native;
 use crate::overtake::Overtake;
 use crate::request::Request;
-use crate::staging::mapped_files::{BYTES as FILE_BYTES, TestFile, is_supported};
 
 const BYTES: u64 = 1 << 20;
 
@@ -123,29 +122,6 @@ fn a_copy_completes_without_helpers() {
     unsafe { driver.copy_dtoh(target.as_mut_ptr(), device, BYTES) }.unwrap();
     assert_eq!(target, source);
     driver.mem_free(device).unwrap();
-}
-
-/// The threads of the pool read a mapped file past its mapping, and leave out the pages that the program has changed.
-#[test]
-fn bytes_of_a_mapped_file_arrive() {
-    for kind in [libc::MAP_SHARED, libc::MAP_PRIVATE] {
-        let (driver, mut file) = (crate::soft::driver(), TestFile::map(kind));
-        let overtake = warm_layer(&driver, |_| ());
-        let (stream, device) = (overtake.stream(Priority::LOWEST).unwrap(), driver.mem_alloc(FILE_BYTES).unwrap());
-        let copy = |file: &TestFile| {
-            // SAFETY: both sides have so many bytes; a pageable source is read during the call.
-            let handle = unsafe { stream.memcpy_htod_async(device, file.start as *const u8, FILE_BYTES) }.unwrap();
-            stream.synchronize().unwrap();
-            assert_eq!(handle.plan(), Plan::Staged { raises: false });
-            assert!(download(&driver, device, FILE_BYTES) == file.content, "other bytes arrived");
-        };
-        copy(&file);
-        let pages = FILE_BYTES as usize / 4096;
-        assert!(!is_supported() || file.present() < pages, "the pages have been made present");
-        file.change(FILE_BYTES / 2 + 77);
-        copy(&file);
-        driver.mem_free(device).unwrap();
-    }
 }
 
 /// Has slots to the device made slowly, or refused at last.
