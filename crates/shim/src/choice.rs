@@ -12,7 +12,7 @@ use hal::locks;
 
 use crate::call::Call;
 use crate::context::Adopted;
-use crate::demand::{Rank, Rule};
+use crate::demand::Rank;
 use crate::process::Process;
 use crate::rules::{Decision, Rules, Witness};
 use crate::witness;
@@ -47,7 +47,7 @@ impl Process {
             Automatic::Size if bytes >= options.bulk_bytes_min => Rank::Bulk,
             Automatic::Size => Rank::First,
             Automatic::Demand => {
-                let rank = adopted.demand.charge(Rule::new(options.demand), adopted.copies.now(), bytes);
+                let rank = adopted.demand.charge(self.rule, adopted.copies.now(), bytes);
                 self.ranked.of(rank).add(bytes);
                 rank
             }
