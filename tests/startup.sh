@@ -14,7 +14,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 libraries=$(realpath "${1:-$here/../target/release}")
-size_limit=1794600 start_limit=1500000 call_limit=547
+size_limit=1794600 start_limit=1500000 call_limit=407
 for file in libovertake_preload.so libcuda.so; do
   [ -e "$libraries/$file" ] || {
     echo "no $file in $libraries: cargo drop-in; cargo build --release -p overtake-softgpu-libcuda" >&2

@@ -233,6 +233,7 @@ impl Inner {
     }
 
     /// Makes a call of the driver's own. No copy is taken over meanwhile.
+    #[inline(always)] // each copy that goes at once is one
     pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let _inside = self.guard.as_ref().map(|guard| guard.inside());
         native()

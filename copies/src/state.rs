@@ -82,12 +82,23 @@ impl StreamState {
         word(&self.settled, direction).load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
+    /// Whether no other stream's copies on that engine have another priority than a copy of `priority`.
+    #[inline(always)]
+    pub(crate) fn meets_no_other(&self, direction: Direction, priority: Priority) -> bool {
+        self.inner.engine(direction).census.has_only(priority, self.own(direction))
+    }
+
     /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
     /// that engine, where some of them may be under way.
     #[inline]
     pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> Company {
-        let own = word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction);
-        self.inner.engine(direction).census.bounds_with(priority, own as u32)
+        self.inner.engine(direction).census.bounds_with(priority, self.own(direction))
+    }
+
+    /// The priorities on an engine that the census counts for this stream.
+    #[inline(always)]
+    fn own(&self, direction: Direction) -> u32 {
+        (word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction)) as u32
     }
 
     /// Whether a copy of `priority` in that company goes as if it were alone: it is the most urgent one, and no other

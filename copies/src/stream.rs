@@ -81,9 +81,10 @@ impl PriorityStream {
     }
 
     /// Whether a copy of this kind would go natively because it meets no other priority. This costs a few loads; to ask
-    /// for the copy costs several hundred instructions. A caller that gives such a copy to the driver reports it by
-    /// [`PriorityStream::passed_on`].
+    /// for the copy costs several hundred instructions. A caller has the driver make such a copy by
+    /// [`PriorityStream::pass_on`].
     #[doc(hidden)] // for crates/shim
+    #[inline(always)] // each copy asks
     #[must_use]
     pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
         !self.state.inner.records.trace.is_on() && submit::is_alone(&self.state, request, priority)
@@ -96,14 +97,19 @@ impl PriorityStream {
         self.state.inner.driver.host().now()
     }
 
-    /// Counts a copy that has gone to the driver without a request here.
+    /// Has the driver make a copy for that reason, without a request here, and counts it.
     #[doc(hidden)] // for crates/shim
-    pub fn passed_on(&self, reason: Reason, bytes: u64) {
-        self.state.inner.records.counters.copied(Plan::Native(reason), bytes);
+    #[inline(always)] // as above
+    pub fn pass_on<T>(&self, reason: Reason, bytes: u64, native: impl FnOnce() -> T) -> T {
+        let (state, inner) = (&*self.state, &*self.state.inner);
+        inner.records.counters.copied(Plan::Native(reason), bytes);
+        state.note_engine();
+        inner.natively(native)
     }
 
     /// Makes a copy of the driver's own, which may wait for the device and keep all other threads out.
     #[doc(hidden)] // for crates/shim
+    #[inline(always)] // as above
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         self.state.note_engine();
         self.state.inner.natively(native)

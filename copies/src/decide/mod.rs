@@ -75,22 +75,11 @@ use Decision::{Ask, Go};
 /// For a caller that knows few facts the compiler removes all but the first rows.
 #[inline(always)]
 pub(crate) fn decide(known: &Known<'_>) -> Decision {
-    if !known.is_enabled {
-        return natively(Reason::Disabled);
-    }
-    let Some((lowest, highest)) = known.company else { return Ask(Question::Company) };
-    if known.is_passive {
-        return natively(Reason::StoodDown);
-    }
-    if known.may_stage
-        && let Some(decision) = decide_staged(known, lowest)
-    {
+    if let Some(decision) = decide_alone(known) {
         return decision;
     }
-    // A batch shares a launch even if it is alone, because that makes it fast.
-    if lowest == highest && !known.is_served {
-        return natively(Reason::Alone);
-    }
+    // It is known by now.
+    let (lowest, highest) = known.company.unwrap_or((known.priority, known.priority));
     let Some(placement) = known.placement else {
         return match known.depends {
             None if may_go_early(known, highest) => Ask(Question::Dependencies),
@@ -99,6 +88,25 @@ pub(crate) fn decide(known: &Known<'_>) -> Decision {
         };
     };
     decide_placed(known, placement, (lowest, highest))
+}
+
+/// The rows up to that of a copy that meets no other priority; `None` if others decide.
+#[inline(always)]
+pub(crate) fn decide_alone(known: &Known<'_>) -> Option<Decision> {
+    if !known.is_enabled {
+        return Some(natively(Reason::Disabled));
+    }
+    let Some((lowest, highest)) = known.company else { return Some(Ask(Question::Company)) };
+    if known.is_passive {
+        return Some(natively(Reason::StoodDown));
+    }
+    if known.may_stage
+        && let Some(decision) = decide_staged(known, lowest)
+    {
+        return Some(decision);
+    }
+    // A batch shares a launch even if it is alone, because that makes it fast.
+    (lowest == highest && !known.is_served).then_some(natively(Reason::Alone))
 }
 
 /// The decision on a copy that is staged if its host side is pageable; `None` if that is not.

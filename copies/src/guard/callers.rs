@@ -39,11 +39,23 @@ impl Callers {
         alone
     }
 
-    fn enter(&self, host: &dyn Host) {
-        while !self.try_to_enter() {
+    /// Most threads find no take-over under way, and look for no host.
+    #[inline(always)] // each copy that goes at once enters
+    fn enter<'h>(&self, host: impl FnOnce() -> &'h dyn Host) {
+        if !self.try_to_enter() {
+            self.wait_to_enter(host());
+        }
+    }
+
+    #[cold]
+    fn wait_to_enter(&self, host: &dyn Host) {
+        loop {
             // This waits without an attempt to enter: an attempt would count as a thread inside.
             while self.taking.load(Ordering::SeqCst) > 0 {
                 host.pause();
+            }
+            if self.try_to_enter() {
+                return;
             }
         }
     }
@@ -90,7 +102,8 @@ pub(crate) struct Inside<'a>(&'a Callers);
 
 impl<'a> Inside<'a> {
     /// Waits until the copies that replace cancelled ones are submitted.
-    pub(super) fn enter(callers: &'a Callers, host: &dyn Host) -> Inside<'a> {
+    #[inline(always)] // as above
+    pub(super) fn enter<'h>(callers: &'a Callers, host: impl FnOnce() -> &'h dyn Host) -> Inside<'a> {
         callers.enter(host);
         Inside(callers)
     }
@@ -120,7 +133,7 @@ impl Blocking {
 
     /// Lets no copy be taken over from now on.
     pub(super) fn enter(&mut self, callers: &Arc<Callers>, host: &dyn Host) {
-        callers.enter(host);
+        callers.enter(|| host);
         self.inside = Some(Arc::clone(callers));
     }
 }
@@ -202,8 +215,8 @@ mod tests {
     #[test]
     fn a_thread_that_comes_out_soon_is_waited_for_and_no_other() {
         let callers = Arc::new(Callers::default());
-        let guest = Mutex::new(Some(Inside::enter(&callers, &clock(|_| ()))));
         let stays = clock(|_| ());
+        let guest = Mutex::new(Some(Inside::enter(&callers, || &stays)));
         assert!(Takeover::begin(&callers, &stays).is_none(), "it stays inside");
         assert_eq!(stays.now(), Nanos::from_ms(1) + COMES_OUT_WITHIN, "and had so long to come out");
         assert_eq!(taking(&callers), 0, "others may go inside");
@@ -217,14 +230,14 @@ mod tests {
 
     #[test]
     fn no_thread_goes_inside_while_something_is_half_taken_over() {
-        let callers = Arc::new(Callers::default());
-        let first = Inside::enter(&callers, &clock(|_| ()));
+        let (callers, idle) = (Arc::new(Callers::default()), clock(|_| ()));
+        let first = Inside::enter(&callers, || &idle);
         let takeover = Mutex::new(Some(Takeover::insist(&callers)));
         assert!(!callers.try_to_enter(), "although a thread is inside already");
         assert_eq!(inside(&callers), 1, "a thread that has tried in vain is not inside");
         drop(first);
         let taken = clock(|now| drop(takeover.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_100))));
-        let second = Inside::enter(&callers, &taken);
+        let second = Inside::enter(&callers, || &taken);
         assert_eq!((taken.now(), inside(&callers)), (Nanos::from_us(1_100), 1));
         drop(second);
         assert_eq!(inside(&callers), 0);
@@ -241,7 +254,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !ended.load(Ordering::SeqCst) {
-                        let inside = Inside::enter(&callers, &host);
+                        let inside = Inside::enter(&callers, || &host);
                         assert!(!taking.load(Ordering::SeqCst), "entered while something was half taken over");
                         drop(inside);
                     }

@@ -183,8 +183,9 @@ impl Guard {
 
     /// For a copy that the driver makes itself, which may wait there too. While the returned value lives, no carrier is
     /// taken over.
+    #[inline(always)] // each copy that goes at once asks
     pub(crate) fn inside(&self) -> Inside<'_> {
-        Inside::enter(&self.callers, self.driver.host())
+        Inside::enter(&self.callers, || self.driver.host())
     }
 
     /// The same, for a caller that keeps no other part of the layer.

@@ -65,15 +65,27 @@ impl Census {
         self.present.store(bits(2) << 32 | bits(1), Ordering::SeqCst);
     }
 
+    /// Whether [`Census::bounds_with`] would find the priority alone, in fewer instructions.
+    #[inline(always)]
+    pub(crate) fn has_only(&self, priority: Priority, own: u32) -> bool {
+        self.others(own) & !(1 << index(priority)) == 0
+    }
+
     /// The lowest and the highest priority among a copy of `priority`, all expectations, and all streams but its own,
     /// whose priorities are the bits `own`.
     pub(crate) fn bounds_with(&self, priority: Priority, own: u32) -> (Priority, Priority) {
-        let present = self.present.load(Ordering::Relaxed);
-        let (any, several) = (present as u32, (present >> 32) as u32);
-        let there = several | (any & !own) | 1 << index(priority);
+        let there = self.others(own) | 1 << index(priority);
         let at = |index: u32| Priority::new(index as u8 + 1).unwrap_or(priority);
         // The difference as a bit operation, which is the machine's own question for the highest bit.
         (at(there.trailing_zeros()), at(31 ^ there.leading_zeros()))
+    }
+
+    /// The priorities of all expectations, and of all streams but one whose priorities are the bits `own`.
+    #[inline(always)]
+    fn others(&self, own: u32) -> u32 {
+        let present = self.present.load(Ordering::Relaxed);
+        let (any, several) = (present as u32, (present >> 32) as u32);
+        several | (any & !own)
     }
 }
 
@@ -93,6 +105,13 @@ mod tests {
         1 << (priority - 1)
     }
 
+    /// The bounds. They lie apart exactly if the priority meets others.
+    fn bounds(census: &Census, priority: Priority, own: u32) -> (Priority, Priority) {
+        let bounds = census.bounds_with(priority, own);
+        assert_eq!(census.has_only(priority, own), bounds == (priority, priority));
+        bounds
+    }
+
     /// A stream that has announced these priorities.
     fn stream(census: &Census, priorities: &[u8]) -> u32 {
         let announced = AtomicU64::new(0);
@@ -103,27 +122,27 @@ mod tests {
     #[test]
     fn bounds_follow_open_streams() {
         let census = Census::new(Priorities::new(6).unwrap());
-        assert_eq!(census.bounds_with(at(3), 0), (at(3), at(3)), "no other stream copies");
+        assert_eq!(bounds(&census, at(3), 0), (at(3), at(3)), "no other stream copies");
         let streams = [&[2][..], &[5], &[5]].map(|priorities| stream(&census, priorities));
         assert_eq!(streams, [0b10, 0b1_0000, 0b1_0000]);
-        assert_eq!(census.bounds_with(at(3), 0), (at(2), at(5)));
-        assert_eq!(census.bounds_with(at(6), 0), (at(2), at(6)));
+        assert_eq!(bounds(&census, at(3), 0), (at(2), at(5)));
+        assert_eq!(bounds(&census, at(6), 0), (at(2), at(6)));
         census.close(at(5));
-        assert_eq!(census.bounds_with(at(1), 0), (at(1), at(5)));
+        assert_eq!(bounds(&census, at(1), 0), (at(1), at(5)));
         census.close(at(5));
-        assert_eq!(census.bounds_with(at(2), 0), (at(2), at(2)));
+        assert_eq!(bounds(&census, at(2), 0), (at(2), at(2)));
     }
 
     #[test]
     fn a_stream_is_no_company_to_itself() {
         let census = Census::new(Priorities::new(32).unwrap());
         let both = stream(&census, &[1, 32]);
-        assert_eq!(census.bounds_with(at(1), both), (at(1), at(1)), "its urgent copies wait behind its own bulk");
-        assert_eq!(census.bounds_with(at(32), both), (at(32), at(32)));
+        assert_eq!(bounds(&census, at(1), both), (at(1), at(1)), "its urgent copies wait behind its own bulk");
+        assert_eq!(bounds(&census, at(32), both), (at(32), at(32)));
         let bulk = stream(&census, &[1]);
-        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(32)), "its bulk yields to the other stream");
-        assert_eq!(census.bounds_with(at(1), both), (at(1), at(1)));
-        assert_eq!(census.bounds_with(at(32), both), (at(1), at(32)), "the other stream's bulk is held off");
+        assert_eq!(bounds(&census, at(1), bulk), (at(1), at(32)), "its bulk yields to the other stream");
+        assert_eq!(bounds(&census, at(1), both), (at(1), at(1)));
+        assert_eq!(bounds(&census, at(32), both), (at(1), at(32)), "the other stream's bulk is held off");
     }
 
     #[test]
@@ -132,13 +151,13 @@ mod tests {
         let bulk = stream(&census, &[1]);
         census.expect(at(5));
         census.expect(at(5));
-        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(5)));
+        assert_eq!(bounds(&census, at(1), bulk), (at(1), at(5)));
         let urgent = stream(&census, &[5]);
         census.close(at(5));
-        assert_eq!(census.bounds_with(at(1), urgent), (at(1), at(5)), "one more is expected, of another stream");
+        assert_eq!(bounds(&census, at(1), urgent), (at(1), at(5)), "one more is expected, of another stream");
         census.close(at(5));
-        assert_eq!(census.bounds_with(at(1), urgent), (at(1), at(1)), "none is, and the stream is its own company");
-        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(5)), "an open stream announces as ever");
+        assert_eq!(bounds(&census, at(1), urgent), (at(1), at(1)), "none is, and the stream is its own company");
+        assert_eq!(bounds(&census, at(1), bulk), (at(1), at(5)), "an open stream announces as ever");
     }
 
     #[test]
@@ -147,9 +166,9 @@ mod tests {
         std::thread::scope(|scope| {
             (0..4).for_each(|_| drop(scope.spawn(|| census.open(at(2), &announced, bit(2)))));
         });
-        assert_eq!(census.bounds_with(at(1), 0b10), (at(1), at(1)), "it counts as one stream");
+        assert_eq!(bounds(&census, at(1), 0b10), (at(1), at(1)), "it counts as one stream");
         census.close(at(2));
-        assert_eq!(census.bounds_with(at(1), 0), (at(1), at(1)), "and closes as one");
+        assert_eq!(bounds(&census, at(1), 0), (at(1), at(1)), "and closes as one");
     }
 
     #[test]
@@ -167,7 +186,7 @@ mod tests {
                     });
                 }
             });
-            assert_eq!(census.bounds_with(at(3), 0), (at(2), at(4)));
+            assert_eq!(bounds(&census, at(3), 0), (at(2), at(4)));
             census.close(at(2));
             census.close(at(4));
         }

@@ -89,7 +89,7 @@ impl Lull {
     }
 
     /// Whether an urgent copy of a stream may go in a lull of its engine. Notes that it does.
-    #[inline]
+    #[inline(always)] // a call would cost a copy that goes at once more than the question
     pub(crate) fn lets_pass(&self, direction: Direction, stream: Stream) -> bool {
         let engine = &self.engines[direction.index()];
         let passes = engine.lasts();
@@ -119,6 +119,7 @@ impl EngineLull {
         self.bulk.load(Ordering::Relaxed) == self.began_at.load(Ordering::Relaxed)
     }
 
+    #[cold]
     fn note_passed(&self, stream: Passed) {
         let noted = self.passed.compare_exchange(Passed::NONE.0, stream.0, Ordering::Relaxed, Ordering::Relaxed);
         if noted.is_err_and(|other| other != stream.0) {

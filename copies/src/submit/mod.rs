@@ -29,10 +29,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hal::Result;
-use terms::{Direction, Priority};
+use terms::Priority;
 
 use crate::cargo::Cargo;
-use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide};
+use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide, decide_alone};
 use crate::handle::CopyHandle;
 use crate::native::Native;
 use crate::records::Ticket;
@@ -84,20 +84,16 @@ pub(crate) unsafe fn submit_all(
 #[inline(always)]
 pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
     let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
-    let is_small_line = |direction| request.shape.is_linear() && asked.cargo.is_inlined(direction);
-    let is_usual = |direction: &Direction| {
-        asked.inner().options.manages(*direction)
-            && (stream.is_settled(*direction, priority) || is_small_line(*direction))
-    };
-    let usual = request.direction().filter(is_usual);
-    match usual.filter(|_| asked.inner().all_may_go_at_once) {
-        Some(direction) => {
-            let bounds = stream.bounds_with(direction, priority);
-            asked.is_alone_in(bounds)
-                || (stream.is_in_lull(direction, priority, bounds) && asked.is_alone_in((priority, priority)))
-        }
-        None => is_alone_anywhere(stream, request, priority),
+    if let Some(direction) = request.direction()
+        && asked.inner().options.manages(direction)
+        && (stream.is_settled(direction, priority) || (request.shape.is_linear() && asked.cargo.is_inlined(direction)))
+        && asked.inner().all_may_go_at_once
+    {
+        let meets_none = stream.meets_no_other(direction, priority)
+            || stream.is_in_lull(direction, priority, stream.bounds_with(direction, priority));
+        return meets_none && asked.is_alone_in((priority, priority));
     }
+    is_alone_anywhere(stream, request, priority)
 }
 
 #[cold]
@@ -128,7 +124,7 @@ impl Asked<'_> {
     #[inline(always)]
     fn is_alone_in(&self, company: Company) -> bool {
         let known = Known { company: Some(company), ..self.known_at_once() };
-        decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
+        decide_alone(&known) == Some(Decision::Go(Plan::Native(Reason::Alone)))
     }
 
     /// Submits a copy that is alone, or urgent and covered by a ticket of its stream, before the driver is asked about

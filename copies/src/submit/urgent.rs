@@ -24,15 +24,16 @@ impl Asked<'_> {
         let (records, expected) = (&*inner.records, engine.expected(bytes));
         let timely = !engine.uses_channels();
         let mut burst = lock(&stream.burst);
-        let pass = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely)?;
+        let entered = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely);
         drop(burst);
+        let pass = entered.as_ref()?;
         let submitted = {
             let _first = inner.pace.urgent();
             // SAFETY: passed on to the caller.
             unsafe { self.copy_natively(direction) }
         };
         let now = if pass.is_timed() { inner.driver.host().now() } else { Nanos::ZERO };
-        records.leave(&stream.burst, &pass, submitted.is_err(), now);
+        records.leave(&stream.burst, pass, submitted.is_err(), now);
         Some(submitted)
     }
 }

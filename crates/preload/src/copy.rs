@@ -77,7 +77,7 @@ pub unsafe fn blocking(
     decode: impl FnOnce() -> Option<Request>,
 ) -> CUresult {
     // SAFETY: the caller's promise, handed on.
-    unsafe { copy(hook, &Native::blocking(&|| native().0), hook.default_stream(), decode) }
+    unsafe { copy(hook, &Native::blocking(&move || native().0), hook.default_stream(), decode) }
 }
 
 /// A copy in the program's stream.
@@ -92,7 +92,7 @@ pub unsafe fn asynchronous(
     decode: impl FnOnce() -> Option<Request>,
 ) -> CUresult {
     // SAFETY: the caller's promise, handed on.
-    unsafe { copy(hook, &Native::asynchronous(&|| native().0), hook.stream(stream), decode) }
+    unsafe { copy(hook, &Native::asynchronous(&move || native().0), hook.stream(stream), decode) }
 }
 
 pub unsafe fn cuMemcpy(

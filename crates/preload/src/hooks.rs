@@ -164,12 +164,14 @@ const fn fits(count: usize) -> usize {
 /// the CUDA manual does not demand of them.
 macro_rules! body {
     ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*) $caller:expr) => {{
-        let hook = Hook { number: Number::$symbol as usize, flavour: Flavour::$flavour, caller: $caller };
-        let native = || {
+        const NUMBER: usize = Number::$symbol as usize;
+        let hook = Hook { number: NUMBER, flavour: Flavour::$flavour, caller: $caller };
+        // It holds the arguments themselves, and not where they are: a call behind a table reads each of them once.
+        let native = move || {
             // The address is the driver's function of this name, whose prototype the row has, or a function that reads
             // no arguments.
             let real = std::mem::transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> CUresult>(
-                slots::real(hook.number),
+                slots::real(NUMBER),
             );
             real($($argument),*)
         };

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use copies::Priority;
 use copies::options::Automatic;
@@ -12,7 +12,7 @@ use hal::locks;
 
 use crate::call::Call;
 use crate::context::Adopted;
-use crate::demand::{Rank, Rule};
+use crate::demand::Rank;
 use crate::process::Process;
 use crate::rules::{Decision, Rules, Witness};
 use crate::witness;
@@ -21,25 +21,40 @@ thread_local! {
     static THREAD_PRIORITY: Cell<u8> = const { Cell::new(0) };
 }
 
+/// Whether any thread has given its copies a priority. Before that no copy looks for that of its thread: in a library
+/// the look is a call of the loader.
+static ANY_THREAD_PRIORITY: AtomicBool = AtomicBool::new(false);
+
 impl Process {
     /// The priority of a call; `None` if the driver makes the copy.
+    #[inline(always)] // each copy asks
     pub(crate) fn priority(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Priority> {
-        let said = thread_priority().or_else(|| adopted.given());
-        if said.is_some() {
-            return said;
+        for said in [thread_priority(), adopted.given()] {
+            if said.is_some() {
+                return said;
+            }
         }
         if self.has_rules.load(Ordering::Relaxed) {
-            let rules = Arc::clone(&locks::read(&self.rules));
-            match rules.decide(call, bytes, &Seen { call, adopted }) {
+            match self.decide_by_rules(call, bytes, adopted) {
                 Some(Decision::At(priority)) => return Some(priority),
                 Some(Decision::Pass) => return None,
                 None => {}
             }
         }
-        adopted.own.or_else(|| self.automatic(bytes, adopted))
+        if adopted.own.is_some() {
+            return adopted.own;
+        }
+        self.automatic(bytes, adopted)
+    }
+
+    #[inline(never)] // most programs have no rules
+    fn decide_by_rules(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Decision> {
+        let rules = Arc::clone(&locks::read(&self.rules));
+        rules.decide(call, bytes, &Seen { call, adopted })
     }
 
     /// The priority of a copy to which nothing else gives one.
+    #[inline(always)] // as above
     fn automatic(&self, bytes: u64, adopted: &Adopted) -> Option<Priority> {
         let options = &self.settings.options;
         let rank = match options.automatic {
@@ -47,7 +62,7 @@ impl Process {
             Automatic::Size if bytes >= options.bulk_bytes_min => Rank::Bulk,
             Automatic::Size => Rank::First,
             Automatic::Demand => {
-                let rank = adopted.demand.charge(Rule::new(options.demand), adopted.copies.now(), bytes);
+                let rank = adopted.demand.charge(self.rule, adopted.copies.now(), bytes);
                 self.ranked.of(rank).add(bytes);
                 rank
             }
@@ -94,7 +109,14 @@ impl Witness for Seen<'_> {
 }
 
 /// The priority that the calling thread has given its copies.
+#[inline]
 pub(crate) fn thread_priority() -> Option<Priority> {
+    // A thread that has set one sees its own store.
+    if ANY_THREAD_PRIORITY.load(Ordering::Relaxed) { own_priority() } else { None }
+}
+
+#[inline(never)] // else the compiler looks its address up before the question whether there is any
+fn own_priority() -> Option<Priority> {
     // A thread that is ending has lost its priority.
     THREAD_PRIORITY.try_with(Cell::get).ok().and_then(Priority::new)
 }
@@ -102,5 +124,8 @@ pub(crate) fn thread_priority() -> Option<Priority> {
 /// Sets it, and returns the earlier one.
 pub(crate) fn swap_thread_priority(priority: Option<Priority>) -> Option<Priority> {
     let number = priority.map_or(0, Priority::get);
+    if number > 0 {
+        ANY_THREAD_PRIORITY.store(true, Ordering::Relaxed);
+    }
     THREAD_PRIORITY.try_with(|cell| cell.replace(number)).ok().and_then(Priority::new)
 }

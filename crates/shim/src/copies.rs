@@ -27,10 +27,13 @@ pub unsafe fn copy(call: &Call<'_>) -> u32 {
         Err(reason) => return without_layer(reason, call),
     };
     // SAFETY: passed on to the caller.
-    unsafe { submit(process, &adopted, call, None) }.unwrap_or_else(|error| {
-        passed_on(Passed::Refused, call.bytes());
-        error.code().get()
-    })
+    unsafe { submit(process, &adopted, call, None) }.unwrap_or_else(|error| refused(&error, call))
+}
+
+#[cold]
+fn refused(error: &hal::Error, call: &Call<'_>) -> u32 {
+    passed_on(Passed::Refused, call.bytes());
+    error.code().get()
 }
 
 /// The one way of a program's copies into the copy layer, from hooks and from C functions. The priority is the one that
@@ -39,7 +42,7 @@ pub unsafe fn copy(call: &Call<'_>) -> u32 {
 ///
 /// # Safety
 /// As for [`copy`].
-#[inline]
+#[inline(always)] // a copy that is alone needs few registers, and saves none of them for the others
 pub(crate) unsafe fn submit(
     process: &Process,
     adopted: &Adopted,
@@ -50,18 +53,30 @@ pub(crate) unsafe fn submit(
     if copies::is_any_copy_lost() {
         stream.loss()?;
     }
-    let left_to_the_driver = |reason| {
-        stream.passed_on(reason, bytes);
-        Ok(stream.natively(|| native.answer()))
-    };
-    let Some(priority) = named.or_else(|| process.priority(call, bytes, adopted)) else {
-        return left_to_the_driver(Reason::LeftAlone);
-    };
+    let left_to_the_driver = |reason| Ok(stream.pass_on(reason, bytes, || native.answer()));
+    let priority = if named.is_some() { named } else { process.priority(call, bytes, adopted) };
+    let Some(priority) = priority else { return left_to_the_driver(Reason::LeftAlone) };
     if let [one] = call.requests
         && stream.is_alone(one, priority)
     {
         return left_to_the_driver(Reason::Alone);
     }
+    // SAFETY: passed on to the caller.
+    unsafe { submit_among_others(process, adopted, call, priority) }
+}
+
+/// Makes a copy that may meet others.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(never)]
+unsafe fn submit_among_others(
+    process: &Process,
+    adopted: &Adopted,
+    call: &Call<'_>,
+    priority: Priority,
+) -> hal::Result<u32> {
+    let (bytes, native, stream) = (call.bytes(), call.native, &adopted.copies);
     if !process.is_current(adopted) {
         passed_on(Passed::NotCurrent, bytes);
         return Ok(stream.natively(|| native.answer()));
@@ -70,7 +85,7 @@ pub(crate) unsafe fn submit(
     if !process.captures.is_any() {
         native.without_captures();
     } else if native.is_blocking() {
-        return left_to_the_driver(Reason::Capturing);
+        return Ok(stream.pass_on(Reason::Capturing, bytes, || native.answer()));
     }
     // SAFETY: passed on to the caller.
     let submitted = unsafe {

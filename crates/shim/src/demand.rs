@@ -20,25 +20,33 @@ use crate::tally::Tally;
 const BURSTS_MAX: u64 = 4;
 
 /// One copy is charged for at most this: 4 GiB fill every burst that the charge has room for.
-const KIB_MAX: u64 = (1 << 22) - 1;
+const BYTES_MAX: u64 = (1 << 32) - (1 << 10);
+
+/// A greater rate drains every charge in a microsecond, and so does this one.
+const DRAINED_BYTES_PER_US_MAX: u64 = BURSTS_MAX << 32;
 
 /// The demand up to which a stream comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     burst_kib: u64,
-    drained_bytes_per_us: u64,
+    charge_kib_max: u64,
+    /// The KiB that drain in 2^39 us: then the upper half of one product has those of a span.
+    drained_kib: u64,
 }
 
 impl Rule {
     /// The rule of these options.
     #[must_use]
     pub fn new(options: copies::options::DemandOptions) -> Rule {
-        let burst_kib = options.burst_bytes.div_ceil(1 << 10).min(KIB_MAX);
-        Rule { burst_kib, drained_bytes_per_us: u64::from(options.gbps) * 1_000 }
+        let burst_kib = options.burst_bytes.min(BYTES_MAX).div_ceil(1 << 10);
+        let drained_bytes_per_us = (u64::from(options.gbps) * 1_000).min(DRAINED_BYTES_PER_US_MAX);
+        let drained_kib = drained_bytes_per_us << (64 - TIME_SHIFT - 10);
+        Rule { burst_kib, charge_kib_max: BURSTS_MAX * burst_kib, drained_kib }
     }
 
-    fn drained_kib(self, elapsed_us: u64) -> u64 {
-        self.drained_bytes_per_us.saturating_mul(elapsed_us) >> 10
+    /// The KiB that drain in a span.
+    fn drained_kib(self, span: Span) -> u64 {
+        ((u128::from(self.drained_kib) * u128::from(span.0)) >> 64) as u64
     }
 }
 
@@ -57,57 +65,74 @@ pub struct Meter {
     state: AtomicU64,
 }
 
-/// The parts of the one word, from its low end: the charge, whether the stream is busy, the time of the last copy.
+/// The parts of the one word, from its low end: the charge in KiB, whether the stream is busy, and the time of the last
+/// copy in us.
 #[derive(Clone, Copy, Debug, Default)]
-struct Charge {
-    kib: u64,
-    is_busy: bool,
-    at_us: u64,
-}
+struct Charge(u64);
 
 /// Four bursts of 4 GiB.
 const KIB_BITS: u32 = 24;
-/// Six days: a stream that sleeps longer may count as one that has slept for less.
-const TIME_MASK: u64 = (1 << (63 - KIB_BITS)) - 1;
+const KIB_MASK: u64 = (1 << KIB_BITS) - 1;
+const BUSY: u64 = 1 << KIB_BITS;
+/// The bits above have room for six days, half of them ahead of each time: a stream that sleeps for longer than that
+/// may count as one that has slept for less.
+const TIME_SHIFT: u32 = KIB_BITS + 1;
+const TIME_MASK: u64 = u64::MAX << TIME_SHIFT;
+
+/// A time in the place that it has in a charge.
+#[derive(Clone, Copy)]
+struct Time(u64);
+
+impl Time {
+    #[inline]
+    fn at(now: Nanos) -> Time {
+        Time((now.0 / 1_000) << TIME_SHIFT)
+    }
+}
+
+/// A span of time in the place of a time: at most three days.
+#[derive(Clone, Copy)]
+struct Span(u64);
 
 impl Charge {
-    fn of(word: u64) -> Charge {
-        let kib = word & ((1 << KIB_BITS) - 1);
-        Charge { kib, is_busy: word >> KIB_BITS & 1 == 1, at_us: word >> (KIB_BITS + 1) }
-    }
-
-    fn word(self) -> u64 {
-        self.kib | u64::from(self.is_busy) << KIB_BITS | self.at_us << (KIB_BITS + 1)
+    fn is_busy(self) -> bool {
+        self.0 & BUSY != 0
     }
 
     /// The rank of a copy that has just been charged.
     fn rank(self) -> Rank {
-        if self.is_busy { Rank::Bulk } else { Rank::First }
+        if self.is_busy() { Rank::Bulk } else { Rank::First }
+    }
+
+    /// The time since the last copy. A thread may have read its time before another one charged the stream at a later
+    /// time: then none.
+    fn until(self, now: Time) -> Span {
+        Span(now.0.wrapping_sub(self.0 & TIME_MASK).cast_signed().max(0).cast_unsigned())
     }
 
     /// The charge after a copy.
-    fn with(self, rule: Rule, now_us: u64, kib: u64) -> Charge {
-        // A thread may have read its time before another one charged the stream at a later time.
-        let elapsed_us = now_us.wrapping_sub(self.at_us) & TIME_MASK;
-        let (elapsed_us, at_us) =
-            if elapsed_us > TIME_MASK / 2 { (0, self.at_us) } else { (elapsed_us, now_us & TIME_MASK) };
-        let left_kib = self.kib.saturating_sub(rule.drained_kib(elapsed_us));
+    #[inline]
+    fn with(self, rule: Rule, now: Time, kib: u64) -> Charge {
+        let span = self.until(now);
+        let left_kib = (self.0 & KIB_MASK).saturating_sub(rule.drained_kib(span));
         let charged_kib = left_kib + kib;
-        let is_busy = (self.is_busy && left_kib > 0) || charged_kib > rule.burst_kib;
-        Charge { kib: charged_kib.min(BURSTS_MAX * rule.burst_kib), is_busy, at_us }
+        let is_busy = (self.is_busy() && left_kib > 0) || charged_kib > rule.burst_kib;
+        let time = (self.0 & TIME_MASK).wrapping_add(span.0);
+        Charge(time | u64::from(is_busy) << KIB_BITS | charged_kib.min(rule.charge_kib_max))
     }
 }
 
 impl Meter {
     /// Charges the stream for a copy, and ranks the copy. It makes no system call, waits for nothing, and may be called
     /// by several threads at once.
+    #[inline(always)] // each copy pays for it
     pub fn charge(&self, rule: Rule, now: Nanos, bytes: u64) -> Rank {
-        let (now_us, kib) = (now.0 / 1_000, bytes.div_ceil(1 << 10).min(KIB_MAX));
+        let (now, kib) = (Time::at(now), bytes.min(BYTES_MAX).div_ceil(1 << 10));
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
-            let after = Charge::of(word).with(rule, now_us, kib);
+            let after = Charge(word).with(rule, now, kib);
             // The word orders nothing else.
-            match self.state.compare_exchange_weak(word, after.word(), Ordering::Relaxed, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(word, after.0, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return after.rank(),
                 Err(other) => word = other,
             }
@@ -117,7 +142,7 @@ impl Meter {
     /// The rank that a copy of no bytes would have now. It charges nothing.
     #[must_use]
     pub fn rank(&self, rule: Rule, now: Nanos) -> Rank {
-        Charge::of(self.state.load(Ordering::Relaxed)).with(rule, now.0 / 1_000, 0).rank()
+        Charge(self.state.load(Ordering::Relaxed)).with(rule, Time::at(now), 0).rank()
     }
 
     /// Forgets the stream's past: its handle now means another stream.
@@ -227,6 +252,41 @@ mod tests {
         assert_eq!(meter.charge(rule(), Nanos(0), 1), Rank::Bulk, "4 x 512 x 4 KiB are exactly one burst");
     }
 
+    /// The rule in numbers that have room for everything, each part by itself.
+    struct Plain {
+        options: DemandOptions,
+        kib: u128,
+        is_busy: bool,
+        at_us: u64,
+    }
+
+    impl Plain {
+        fn charge(&mut self, now_us: u64, bytes: u64) -> Rank {
+            let kib = |bytes: u64| u128::from(bytes.div_ceil(1 << 10).min((1 << 22) - 1));
+            let (burst_kib, elapsed_us) = (kib(self.options.burst_bytes), now_us.saturating_sub(self.at_us));
+            let drained_kib = u128::from(self.options.gbps) * 1_000 * u128::from(elapsed_us) / 1_024;
+            let left_kib = self.kib.saturating_sub(drained_kib);
+            let charged_kib = left_kib + kib(bytes);
+            self.is_busy = (self.is_busy && left_kib > 0) || charged_kib > burst_kib;
+            (self.kib, self.at_us) = (charged_kib.min(4 * burst_kib), self.at_us.max(now_us));
+            if self.is_busy { Rank::Bulk } else { Rank::First }
+        }
+    }
+
+    /// Copies of threads that may be late, with the time from one to the next, and their bytes.
+    fn asked() -> impl Strategy<Value = Vec<(i64, u64)>> {
+        let later_us = prop_oneof![Just(0), -300..300_i64, 0..20_000_i64, Just(1 << 37)];
+        let bytes = prop_oneof![0..8_192_u64, 0..64 * MIB, any::<u64>()];
+        proptest::collection::vec((later_us, bytes), 1..100)
+    }
+
+    fn options() -> impl Strategy<Value = DemandOptions> {
+        let burst_bytes = prop_oneof![0..4_096_u64, 0..64 * MIB, any::<u64>()];
+        // The last rate is just above a multiple of 2^35 bytes in a microsecond: the lower bits alone are a low rate.
+        let gbps = prop_oneof![0..8_u32, 0..1_000_u32, any::<u32>(), Just(34_359_739)];
+        (burst_bytes, gbps).prop_map(|(burst_bytes, gbps)| DemandOptions { burst_bytes, gbps })
+    }
+
     fn traffic() -> impl Strategy<Value = Vec<(u64, u64)>> {
         let later_us = prop_oneof![Just(0), 0..20_u64, 0..2_000_u64, Just(20_000)];
         let kib = prop_oneof![1..64_u64, 1..2_048_u64, 1..300_000_u64];
@@ -245,6 +305,19 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// One word and one product decide as the parts do, with the greatest options and after the longest sleeps.
+        #[test]
+        fn the_word_keeps_the_rule(options in options(), copies in asked()) {
+            let (meter, mut plain) = (Meter::default(), Plain { options, kib: 0, is_busy: false, at_us: 0 });
+            let mut now_us = 0_u64;
+            for (later_us, bytes) in copies {
+                now_us = now_us.saturating_add_signed(later_us);
+                let rank = meter.charge(Rule::new(options), Nanos::from_us(now_us), bytes);
+                prop_assert_eq!(rank, plain.charge(now_us, bytes));
+                prop_assert_eq!(u128::from(meter.state.load(Ordering::Relaxed) & KIB_MASK), plain.kib);
+            }
+        }
 
         /// No starvation: in no span do more bytes of a stream come first than a burst and the drained.
         #[test]

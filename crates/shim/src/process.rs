@@ -15,7 +15,7 @@ use once_cell::sync::OnceCell;
 
 use crate::captures::Captures;
 use crate::contexts::Contexts;
-use crate::demand::Ranked;
+use crate::demand::{Ranked, Rule};
 use crate::report;
 use crate::rules::Rules;
 use crate::settings::{self, Settings};
@@ -54,6 +54,8 @@ pub(crate) struct Process {
     pub(crate) contexts: Contexts,
     pub(crate) streams: Streams,
     pub(crate) captures: Captures,
+    /// The rule of demand of the settings, which each copy asks.
+    pub(crate) rule: Rule,
     pub(crate) ranked: Ranked,
     pub(crate) recorded: Recorded,
     pub(crate) closed: Mutex<Vec<report::Part>>,
@@ -109,6 +111,7 @@ impl Process {
             began: time_of_day(),
             has_rules: AtomicBool::new(!settings.rules.is_empty()),
             rules: RwLock::new(Arc::new(settings.rules.clone())),
+            rule: Rule::new(settings.options.demand),
             settings,
             driver: OnceCell::new(),
             contexts: Contexts::default(),

@@ -95,11 +95,13 @@ impl Streams {
 impl Process {
     /// The stream, if it is known, in the current context, or one of the default streams. Else the reason why the layer
     /// has none.
+    #[inline(always)] // each copy asks
     pub(crate) fn adopted(&self, stream: Stream) -> Result<Arc<Adopted>, Passed> {
         let which = Anywhere::of(stream, || self.current_context())?;
         self.streams.find(&which).map_or_else(|| self.adopt(which), Ok)
     }
 
+    #[cold]
     fn adopt(&self, which: Anywhere) -> Result<Arc<Adopted>, Passed> {
         let open = self.here().ok_or(Passed::NotOpen)?;
         // If the context has been closed meanwhile, no later call would forget the stream.

@@ -15,7 +15,6 @@ use hal::locks::lock;
 use hal::{Event, Stream};
 
 use crate::context::Adopted;
-use crate::demand::Rule;
 use crate::process::{Process, process};
 use crate::streams::Anywhere;
 
@@ -75,7 +74,7 @@ impl Process {
     /// The level of the stream's demand now. `None` if something else than demand gives its copies their priority.
     fn level(&self, adopted: &Adopted) -> Option<Priority> {
         let demand = adopted.given().is_none() && adopted.own.is_none();
-        let rank = || adopted.demand.rank(Rule::new(self.settings.options.demand), adopted.copies.now());
+        let rank = || adopted.demand.rank(self.rule, adopted.copies.now());
         demand.then(|| self.of_rank(rank())).flatten()
     }
 

@@ -9,6 +9,7 @@ use crate::bed;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
+use crate::place;
 use crate::prng::Prng;
 use crate::rig::Rig;
 use crate::traffic::is_done;
@@ -87,8 +88,11 @@ pub fn reasons(rig: &Rig) -> Outcome {
         let overtake = bed::open(rig, options)?;
         let low = overtake.adopt(rig.stream()?, level(1))?;
         let _high = with_urgent.then(|| overtake.adopt(rig.stream()?, level(3)).map_err(Failure::from)).transpose()?;
+        let request = doors::request((place::Side::Device(memory.1), 0), (place::Side::Host(&memory.0), 0), BYTES);
+        let said_alone = low.is_alone(&request, level(1));
         let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
         handle.wait()?;
+        same("the question that calls no driver", &said_alone, &(handle.plan() == Plan::Native(Reason::Alone)))?;
         Ok(handle.plan())
     };
     let small = bed::small_options;
@@ -124,7 +128,7 @@ fn left_alone(rig: &Rig) -> Outcome {
     let (low, _high) = pair(rig, &overtake)?;
     let (host, buffer) = (rig.pinned_of(&[5; BYTES as usize])?, rig.buffer(BYTES)?);
     doors::leave_alone(&overtake, buffer, &host, BYTES, low.raw())?;
-    low.passed_on(Reason::LeftAlone, 3);
+    low.pass_on(Reason::LeftAlone, 3, || ());
     same_bytes("the bytes", &rig.download(buffer, low.raw())?, &[5; BYTES as usize])?;
     let counted = overtake.statistics().native;
     same("the kinds", &counted.keys().copied().collect::<Vec<_>>(), &vec![Reason::LeftAlone])?;

@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::{Lane, level};
 use crate::model::faulty::Faulty;
 use crate::model::on;
+use crate::place::Side;
 
 const BYTES: u64 = 512 << 10;
 
@@ -26,8 +27,11 @@ pub fn one_copy_queue() -> Outcome {
             |_, rig| {
                 let overtake = bed::open(rig, bed::small_options())?;
                 ensure!(overtake.statistics().stood_down, "it took one queue for several");
-                let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
                 let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+                let low = overtake.adopt(rig.stream()?, level(1))?;
+                let request = doors::request((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0), BYTES);
+                ensure!(!low.is_alone(&request, level(1)), "it goes natively for another reason");
+                let _high = overtake.adopt(rig.stream()?, level(3))?;
                 let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
                 same("the plan", &handle.plan(), &Plan::Native(Reason::StoodDown))?;
                 handle.wait()?;
