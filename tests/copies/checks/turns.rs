@@ -80,6 +80,26 @@ pub fn beside_other_bulk(rig: &Rig) -> Outcome {
     bed.goes("the longer one when the first stream has none", 2 * BULK_BYTES, WHOLE)
 }
 
+/// An urgent copy waits for its turn, for a time that is not known. So the time that it takes itself does not tell its
+/// end, and other bulk gives way until then.
+pub fn hold_urgent_words_up(rig: &Rig) -> Outcome {
+    let (bed, host) = (streams(rig)?, rig.driver().host());
+    let _camera = bed.camera(200)?;
+    bed.goes_in("the first copy", &bed.bulk, 8 * BULK_BYTES, WHOLE)?;
+    bed.rest()?;
+    let urgent = || doors::htod(&bed.urgent, bed.device, &bed.host, 64 << 10);
+    // The next one may go behind the ticket of this one.
+    urgent()?.wait()?;
+    bed.rest()?;
+    bed.goes_in("a copy of 80 us", &bed.bulk, 8 * BULK_BYTES, WHOLE)?;
+    host.sleep(Nanos::from_us(10));
+    let copy = urgent()?;
+    host.sleep(Nanos::from_us(30));
+    ensure!(!copy.is_done()? && bed::raised(&bed.overtake) == 1, "no word is up while the urgent copy waits");
+    copy.wait()?;
+    bed.rest()
+}
+
 /// No word goes behind copies of the legacy stream, and the per-thread stream is one of each thread.
 pub fn not_of_default_streams(rig: &Rig) -> Outcome {
     let bed = streams(rig)?;
