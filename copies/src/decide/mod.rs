@@ -220,8 +220,10 @@ fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool
 
 /// The plan of such a copy, as far as all above it tolerate a wait.
 fn plan_in_turn(known: &Known<'_>, plan: Plan, turn: &Turn) -> Plan {
-    // A copy that holds others off would pass none of them in its turn.
-    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false });
+    // A copy that holds others off would pass none of them in its turn. Where urgent copies go through channels, the
+    // writes around each wait for turns too.
+    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false })
+        && known.options.emulation == Kind::Hold;
     // Another thread has taken the turn if the copy has tried that.
     let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
     match plan {

@@ -137,6 +137,7 @@ pub fn bytes(rig: &Rig) -> Outcome {
         }
         if round % 5 == 4 {
             lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+            bed::at_rest(rig, &overtake)?;
         }
     }
     lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
