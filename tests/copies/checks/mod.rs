@@ -99,7 +99,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     staging: urgent_holds_off;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
-    turns: hold_urgent_words_up;
+    turns: hold_urgent_words_up waits_of_urgent_copies waits_behind_chunks;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing awaited;
     lifted: by_kernel guarded chain;

@@ -9,6 +9,7 @@ use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::{Lane, level};
 use crate::rig::Rig;
+use crate::scene::Scene;
 use crate::streams::Streams;
 
 /// It keeps an engine for 15 us.
@@ -78,6 +79,20 @@ pub fn beside_other_bulk(rig: &Rig) -> Outcome {
     other.synchronize()?;
     bed.rest()?;
     bed.goes("the longer one when the first stream has none", 2 * BULK_BYTES, WHOLE)
+}
+
+/// Urgent copies beside requests of 4 MiB without end, both ways: a real GPU is judged too.
+pub fn waits_of_urgent_copies(rig: &Rig) -> Outcome {
+    let seen = Scene { streams: 1, bytes: 4 << 20, urgent_streams: 2 }.play(rig)?;
+    ensure!(seen.not_whole == 0 && seen.whole > 100 && seen.part >= 0.9, "{seen:?}");
+    Ok(())
+}
+
+/// The same beside three streams each way, which go in chunks.
+pub fn waits_behind_chunks(rig: &Rig) -> Outcome {
+    let seen = Scene { streams: 3, bytes: 4 << 20, urgent_streams: 2 }.play(rig)?;
+    ensure!(seen.whole == 0 && seen.not_whole > 100, "{seen:?}");
+    Ok(())
 }
 
 /// An urgent copy waits for its turn, for a time that is not known. So the time that it takes itself does not tell its
