@@ -60,6 +60,11 @@ impl<'a> Cargo<'a> {
         }
     }
 
+    /// Whether it is one row of bytes, which an engine moves at its full rate.
+    pub(crate) fn is_row(self) -> bool {
+        matches!(self, Cargo::One(request) if flattens(&request.shape))
+    }
+
     /// Whether the copy kernel moves it at full speed: rows are aligned alike on both sides. The device sees the host
     /// side of a batch only if that holds for all its copies (`submit/batch.rs`).
     pub(crate) fn is_aligned(self) -> bool {

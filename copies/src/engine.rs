@@ -23,18 +23,20 @@ const SPARE_MAX: usize = 2;
 pub(crate) struct Engine {
     /// The priorities with which streams copy here.
     pub(crate) census: Census,
-    /// Whether there is any channel: a copy needs one load to know.
-    channelled: AtomicBool,
+    /// Whether any bulk has had turns here: a copy needs one load to know.
+    had_turns: AtomicBool,
     pub(crate) bank: Arc<Bank>,
     /// The rate, which is also GB/s.
     bytes_per_nanosecond: u64,
+    /// The hardware's queues for its copies.
+    queues: usize,
     groups: Vec<Group>,
     /// Those of each group. All but the first of a group are for streams that find the others taken.
     channels: Vec<Vec<OnceLock<Channel>>>,
     channel_options: ChannelOptions,
 }
 
-const _: () = assert!(std::mem::offset_of!(Engine, groups) <= 64);
+const _: () = assert!(std::mem::offset_of!(Engine, queues) <= 64);
 
 impl Engine {
     /// An engine with as many channels as `queues` allow. A channel is made when it is first used.
@@ -54,8 +56,9 @@ impl Engine {
                 Direction::DeviceToDevice => options.on_device.gbps.into(),
                 Direction::Peer => options.peer.gbps.into(),
             },
-            channelled: AtomicBool::new(false),
+            had_turns: AtomicBool::new(false),
             channels: (0..groups.len()).map(|group| channels_of(group, groups.len(), queues)).collect(),
+            queues,
             groups,
             channel_options: ChannelOptions { counted_from: options.counters_from, ..ChannelOptions::default() },
         })
@@ -76,9 +79,21 @@ impl Engine {
         self.groups[group_of(&self.groups, priority)].highest.max(priority)
     }
 
-    /// Whether any copy has gone in chunks. An urgent copy then waits for the rest of a chunk, for an unknown time.
-    pub(crate) fn uses_channels(&self) -> bool {
-        self.channelled.load(Ordering::Relaxed)
+    /// Whether any bulk has gone in chunks, or whole in its turn. An urgent copy then waits for an unknown time.
+    pub(crate) fn has_had_turns(&self) -> bool {
+        self.had_turns.load(Ordering::Relaxed)
+    }
+
+    /// Bulk has turns here from now on.
+    pub(crate) fn note_turns(&self) {
+        if !self.had_turns.load(Ordering::Relaxed) {
+            self.had_turns.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The hardware's queues for its copies.
+    pub(crate) fn queues(&self) -> u64 {
+        self.queues as u64
     }
 
     /// The channels that `priority` is aliased to, by their number: at least one.
@@ -108,7 +123,7 @@ impl Engine {
         let make = || Channel::new(driver, direction, self.groups[index], self.channel_options);
         let made = hal::beside_captures(&**driver, make)?;
         // Another thread may have made the channel first; that one stays, and ours is dropped.
-        self.channelled.store(true, Ordering::Relaxed);
+        self.note_turns();
         Ok(cell.get_or_init(|| made))
     }
 }

@@ -60,29 +60,38 @@ impl Expected {
     }
 
     /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
-    /// in chunks of half that length, while all that are expected above them tolerate a wait: bulk in both directions
-    /// at once keeps nine tenths of its speed in place of two thirds (`reports/tolerance`). Where copies of two or
-    /// three streams take turns on the engine, chunks are a third or a quarter of it. Zero tolerates none. A copy that
-    /// is on its way keeps its chunks. The option `transport` has to be `auto`, and there have to be channels.
+    /// while all that are expected above them tolerate a wait: bulk in both directions at once keeps nine tenths of its
+    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none. The option `transport` has to be
+    /// `auto`, and there have to be channels.
+    ///
+    /// Such a copy goes as it is if it takes no longer than that: one of 4 MiB where 150 us are tolerated, while no
+    /// other stream has bulk under way on the engine. Behind two streams of bulk an urgent copy waits for three of
+    /// their copies at most, and behind three for four, so these have to be so much shorter (`docs/decisions`). Each
+    /// urgent stream needs a hardware queue of its own. A write that the program puts behind an urgent copy waits for
+    /// one turn more of each stream of bulk; an event does not.
+    ///
+    /// All others go in chunks of half that length. Where copies of two or three streams take turns on the engine,
+    /// chunks are a third or a quarter of it. A copy that is on its way stays as it is.
     ///
     /// # Example
     /// ```
     /// # use overtake_copies as overtake;
-    /// use overtake::copy::Plan;
+    /// use overtake::copy::{Plan, Reason};
     /// use overtake::{Direction, Options, Overtake, Priority};
     /// # use overtake::hal::{Device, Driver, HostAllocFlags, Nanos};
     /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
     /// # let overtake = Overtake::open(&driver, Device(0), Options::default())?;
-    /// # let (host, device) = (driver.host_alloc(4 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(4 << 20)?);
+    /// # let (host, device) = (driver.host_alloc(64 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(64 << 20)?);
     /// let (bulk, urgent) = (overtake.stream(Priority::LOWEST)?, overtake.priorities().highest());
-    /// // SAFETY: both sides have 4 MiB and live as long as the process; nothing else uses them.
-    /// let plan = || unsafe { bulk.memcpy_htod_async(device, host, 4 << 20) }.map(|copy| copy.plan());
+    /// // SAFETY: both sides have 64 MiB and live as long as the process; nothing else uses them.
+    /// let plan = |bytes| unsafe { bulk.memcpy_htod_async(device, host, bytes) }.map(|copy| copy.plan());
     /// let camera = overtake.expect(urgent, Some(Direction::HostToDevice))?.tolerating(Nanos::from_us(160));
-    /// assert_eq!(plan()?, Plan::Engine { raises: false });
+    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::Tolerated));
+    /// assert_eq!(plan(64 << 20)?, Plan::Engine { raises: false });
     /// let other = overtake.expect(urgent, Some(Direction::HostToDevice))?; // tolerates none
-    /// assert_eq!(plan()?, Plan::Kernel { raises: false });
+    /// assert_eq!(plan(4 << 20)?, Plan::Kernel { raises: false });
     /// drop(other);
-    /// assert_eq!(plan()?, Plan::Engine { raises: false });
+    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::Tolerated));
     /// # drop(camera);
     /// # bulk.synchronize()?;
     /// # Ok::<(), hal::Error>(())

@@ -44,6 +44,7 @@ pub(crate) struct StreamState {
     /// The bytes of its copies in a calm since other streams last had their turn.
     run: AtomicU64,
     owned: bool,
+    is_quiet: bool,
     // Dropped last: the burst's words go back to the context that this field keeps.
     pub(crate) inner: Arc<Inner>,
 }
@@ -69,10 +70,15 @@ impl StreamState {
             is_on_engine: AtomicBool::new(false),
             run: AtomicU64::new(0),
             owned,
+            is_quiet: matches!(announces, Announces::Nothing(_)),
         };
-        if let Announces::Own(priority) = announces {
-            inner.managed().for_each(|direction| state.announce(direction, priority));
-            state.note_kernel();
+        match announces {
+            Announces::Own(priority) => {
+                inner.managed().for_each(|direction| state.announce(direction, priority));
+                state.note_kernel();
+            }
+            Announces::Requested => {}
+            Announces::Nothing(priority) => inner.records.quiet.open(priority),
         }
         state
     }
@@ -157,6 +163,9 @@ impl StreamState {
         }
         if self.has_kernels.swap(false, Ordering::Relaxed) {
             self.inner.records.crowd.leave();
+        }
+        if self.is_quiet {
+            self.inner.records.quiet.close(self.priority);
         }
         for direction in Direction::ALL {
             let announced = word(&self.announced, direction).load(Ordering::SeqCst);

@@ -43,9 +43,9 @@ pub struct PipelineOptions {
     /// A frame is on time if it is delivered so long after its capture at the latest; without this, after the period.
     pub deadline: Option<Nanos>,
     /// A copy of a frame may wait so long for bulk, if the pipeline has a period. While all urgent copies to come
-    /// tolerate a wait, bulk is made by the copy engines, in chunks: it keeps more of its speed, most of all where it
-    /// goes both ways at once. A frame takes so much longer for each of its copies at most
-    /// ([`copies::Expected::tolerating`]).
+    /// tolerate a wait, bulk is made by the copy engines, in chunks, or whole where that takes no longer: it keeps more
+    /// of its speed, most of all where it goes both ways at once. A frame takes so much longer for each of its copies
+    /// at most ([`copies::Expected::tolerating`]).
     pub tolerance: Option<Nanos>,
     /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
     /// the pipeline keeps every frame.

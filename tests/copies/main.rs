@@ -40,6 +40,7 @@ mod checks;
 mod doors;
 mod lane;
 mod model;
+mod scene;
 mod streams;
 mod traffic;
 
@@ -138,6 +139,11 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("programs::requests", model::programs::requests),
     ("programs::decoding", model::programs::decoding),
     ("programs::training", model::programs::training),
+    ("turns::one_stream_keeps_its_rate", model::turns::one_stream_keeps_its_rate),
+    ("turns::three_streams_of_short_requests", model::turns::three_streams_of_short_requests),
+    ("turns::three_streams_go_in_chunks", model::turns::three_streams_go_in_chunks),
+    ("turns::one_that_tolerates_none_waits_for_a_turn", model::turns::one_that_tolerates_none_waits_for_a_turn),
+    ("turns::streams_without_queues_go_in_chunks", model::turns::streams_without_queues_go_in_chunks),
     ("unpinned::pageable_beside_bulk", model::unpinned::pageable_beside_bulk),
     ("unpinned::pinned_beside_bulk", model::unpinned::pinned_beside_bulk),
     ("faults::every_call_of_the_service", model::service::every_call),

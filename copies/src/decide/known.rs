@@ -4,6 +4,7 @@ use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::plan::Plan;
+use crate::decide::turn::Turn;
 use crate::placement::Placement;
 use options::Options;
 
@@ -48,8 +49,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_within: Option<bool>,
     /// Whether no urgent copy has gone for a while on its engine.
     pub(crate) is_calm: Option<bool>,
-    /// Whether all copies to come above it tolerate a wait.
-    pub(crate) is_tolerated: Option<bool>,
+    /// Its place among those that take turns at its engine.
+    pub(crate) turn: Option<Turn>,
     /// The last plan, and the reason why it failed.
     pub(crate) setback: Option<(Plan, Setback)>,
 }
@@ -78,7 +79,7 @@ impl<'a> Known<'a> {
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
             is_calm: None,
-            is_tolerated: None,
+            turn: None,
             setback: None,
         }
     }
@@ -109,8 +110,8 @@ pub(crate) enum Question {
     Bounds,
     /// `is_calm`, from the engine.
     Calm,
-    /// `is_tolerated`, from the engine.
-    Tolerance,
+    /// `turn`, from the engine.
+    Turn,
 }
 
 /// The reason why a plan failed. No part of the copy is on its way then.
@@ -120,7 +121,7 @@ pub(crate) enum Setback {
     Uncovered,
     /// No ticket is left.
     RingFull,
-    /// Other streams' copies occupy the channel, or the carriers of guarded copies.
+    /// Other streams' copies occupy the channel, the turns at the engine, or the carriers of guarded copies.
     Occupied,
     /// No slot, no thread or no page was to be had.
     Unstaged,

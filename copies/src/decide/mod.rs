@@ -31,9 +31,15 @@
 //! |---|---|
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
 //! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
-//! | the same, where all above tolerate a wait, `transport` is `auto` and there are channels | in chunks |
+//! | any, above none, where all above tolerate it *in its turn*, see below | natively, with a word behind it |
+//! | one that would go by kernel, where all above tolerate a wait for *chunks*, see below | in chunks |
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
+//!
+//! The owners of copies to come may tolerate a wait for bulk, where `transport` is `auto` and there are channels. The
+//! engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes goes as it is
+//! where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than the least
+//! patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of that time.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -56,6 +62,7 @@ mod plan;
 mod readiness;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use hal::MemoryKind;
 use semaphores::Kind;
@@ -67,6 +74,7 @@ use options::{Options, Transport, UrgentTransport};
 pub(crate) use known::{Company, Decision, Known, Question, Setback};
 pub use plan::{Plan, Reason};
 pub(crate) use readiness::{Readiness, readiness};
+pub(crate) use turn::{Others, Turn, whole};
 
 use Decision::{Ask, Go};
 
@@ -133,6 +141,8 @@ pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
 /// Whether a copy with this plan has a ticket, so that its completion is seen.
 pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
     match plan {
+        // Other copies count on its turn until it has completed.
+        Plan::Native(Reason::Tolerated) => true,
         // The copies that it depends on are boosted while it is pending.
         Plan::Native(reason) => reason != Reason::Capturing && known.depends == Some(true) && !has_failed(known),
         Plan::Staged { .. } => false,
@@ -190,10 +200,10 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
             Some(false) => {}
         }
     }
-    let plan = match (may_be_tolerated(known, plan, placement.direction), known.is_tolerated) {
-        (Some(_), None) => return Ask(Question::Tolerance),
-        (Some(in_chunks), Some(true)) => in_chunks,
-        _ => plan,
+    let plan = match known.turn {
+        _ if !may_be_tolerated(known, plan, placement.direction) => plan,
+        None => return Ask(Question::Turn),
+        Some(turn) => plan_in_turn(known, plan, &turn),
     };
     match (plan, known.is_within) {
         (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
@@ -209,12 +219,28 @@ fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
     fits && plan == Plan::Kernel { raises: false } && !known.is_served
 }
 
-/// The plan of a copy that would go by kernel, if all above it tolerate a wait.
-fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> Option<Plan> {
-    let Plan::Kernel { raises } = plan else { return None };
+/// Whether the copy may keep the engine for longer if all above it tolerate that.
+fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
     let options = known.options;
     let is_free = options.transport_of(direction) == Transport::Auto && options.channels && direction.has_host_side();
-    (is_free && !known.is_served).then_some(Plan::Engine { raises })
+    is_free && !known.is_served && matches!(plan, Plan::Kernel { .. } | Plan::Engine { raises: false })
+}
+
+/// The plan of such a copy, as far as all above it tolerate a wait.
+fn plan_in_turn(known: &Known<'_>, plan: Plan, turn: &Turn) -> Plan {
+    // A copy that holds others off would pass none of them in its turn. Where urgent copies go through channels, the
+    // writes around each wait for turns too.
+    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false })
+        && known.options.emulation == Kind::Hold;
+    // Another thread has taken the turn if the copy has tried that.
+    let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
+    match plan {
+        _ if may_be_whole && !is_refused && known.cargo.is_row() && turn.admits_whole() => {
+            Plan::Native(Reason::Tolerated)
+        }
+        Plan::Kernel { raises } if turn.admits_chunks(known.options.blocking_max) => Plan::Engine { raises },
+        _ => plan,
+    }
 }
 
 fn has_failed(known: &Known<'_>) -> bool {
@@ -226,6 +252,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     let (tried, setback) = known.setback?;
     let reason = match (tried, setback) {
         (_, Setback::Uncovered) => return None,
+        (Plan::Native(Reason::Tolerated), Setback::Occupied) => return None,
         (_, Setback::RingFull) => Reason::RingFull,
         (_, Setback::Failed) => Reason::Failed,
         (_, Setback::Unstaged) => Reason::Unstaged,
@@ -313,7 +340,7 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
 }
 
 /// Whether a copy kernel can make the copy and yield.
-fn can_yield(known: &Known<'_>) -> bool {
+pub(crate) fn can_yield(known: &Known<'_>) -> bool {
     kernel_can(known) && known.options.emulation == Kind::Hold
 }
 

@@ -41,6 +41,8 @@ pub enum Reason {
     Unserved,
     /// It would go by kernel, and no urgent copy has gone for a while.
     Calm,
+    /// All copies to come above it tolerate the wait for it in its turn.
+    Tolerated,
     /// It would have been staged, and no slot, no thread or no page was to be had.
     Unstaged,
     /// The layer does not know its stream, or no setting gives it a priority.
@@ -51,7 +53,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 22] = [
+    pub const ALL: [Reason; 23] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -71,6 +73,7 @@ impl Reason {
         Reason::Unguarded,
         Reason::Unserved,
         Reason::Calm,
+        Reason::Tolerated,
         Reason::Unstaged,
         Reason::LeftAlone,
         Reason::Misshapen,
@@ -99,6 +102,7 @@ impl Reason {
             Reason::Unguarded => "no guard free",
             Reason::Unserved => "no copy service",
             Reason::Calm => "calm",
+            Reason::Tolerated => "tolerated",
             Reason::Unstaged => "not staged",
             Reason::LeftAlone => "left alone",
             Reason::Misshapen => "misshapen",

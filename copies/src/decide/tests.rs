@@ -47,7 +47,7 @@ fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
         placement: Some(placement(Direction::HostToDevice)),
         is_captured: Some(false),
         is_within: Some(true),
-        is_tolerated: Some(false),
+        turn: Some(Turn::default()),
         ..Known::of(options, Cargo::One(request), at(1))
     }
 }
@@ -265,7 +265,7 @@ struct World {
     is_captured: bool,
     is_within: bool,
     is_calm: bool,
-    is_tolerated: bool,
+    turn: Turn,
 }
 
 impl World {
@@ -284,7 +284,7 @@ impl World {
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
             is_calm: Some(self.is_calm),
-            is_tolerated: Some(self.is_tolerated),
+            turn: Some(self.turn),
             ..known(&self.options, &self.request)
         }
     }
@@ -292,8 +292,8 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        let (is_calm, is_tolerated) = (None, None);
-        Known { company, depends, placement, is_captured, is_within, is_calm, is_tolerated, ..self.known() }
+        let (is_calm, turn) = (None, None);
+        Known { company, depends, placement, is_captured, is_within, is_calm, turn, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -306,7 +306,7 @@ impl World {
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
             Question::Calm => known.is_calm = truth.is_calm,
-            Question::Tolerance => known.is_tolerated = truth.is_tolerated,
+            Question::Turn => known.turn = truth.turn,
         }
     }
 
@@ -354,6 +354,10 @@ fn options() -> impl Strategy<Value = Options> {
     )
 }
 
+fn turns() -> impl Strategy<Value = Turn> {
+    prop::sample::select(vec![Turn::default(), tolerated::in_chunks(), tolerated::whole()])
+}
+
 fn worlds() -> impl Strategy<Value = World> {
     let directions = [Direction::HostToDevice, Direction::DeviceToHost, Direction::DeviceToDevice, Direction::Peer];
     let kinds = [MemoryKind::Pageable, MemoryKind::Pinned, MemoryKind::Managed, MemoryKind::Device];
@@ -364,9 +368,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), turns());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm, is_tolerated), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, turn), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -383,7 +387,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 is_captured,
                 is_within,
                 is_calm,
-                is_tolerated,
+                turn,
             }
         },
     )
@@ -421,9 +425,9 @@ proptest! {
         }
     }
 
-    /// After any failure of a plan asking leads to another plan, and after at most two more the driver has the copy.
+    /// After any failure of a plan asking leads to another plan, and after at most three the driver has the copy.
     #[test]
-    fn setbacks_end_with_the_driver(world in worlds(), setbacks in prop::collection::vec(0..3_usize, 4)) {
+    fn setbacks_end_with_the_driver(world in worlds(), setbacks in prop::collection::vec(0..3_usize, 5)) {
         let mut known = world.known();
         let mut tried = Vec::new();
         for setback in setbacks {
@@ -436,7 +440,7 @@ proptest! {
             let setback = [Setback::RingFull, Setback::Occupied, Setback::Failed][setback];
             known.setback = Some((plan, setback));
         }
-        prop_assert!(tried.len() <= 2, "{tried:?}");
+        prop_assert!(tried.len() <= 3, "{tried:?}");
         let last = plan_of(&known);
         prop_assert!(matches!(last, Plan::Native(_)) && !is_tracked(&known, last));
     }

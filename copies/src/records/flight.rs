@@ -7,6 +7,7 @@ use semaphores::{Layout, Pending};
 use terms::{Direction, Priority};
 
 use crate::records::ahead::Dependency;
+use crate::records::bulk::UnderWay;
 use crate::records::burst::Burst;
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
@@ -59,6 +60,8 @@ pub(crate) struct Flight {
     pub(crate) raise: Raise,
     /// The level at which it waits itself, if it does.
     pub(crate) waits_at: Option<Priority>,
+    /// Its place among the bulk of its engine, if it is bulk.
+    pub(crate) under_way: Option<UnderWay>,
     /// The copies that it depends on, which are boosted for it.
     pub(crate) depends_on: Vec<Dependency>,
     /// The time of its submission.
@@ -174,6 +177,9 @@ impl Flight {
         if self.waits_at.is_some() {
             standing.end_wait(self.landing);
         }
+        if let Some(copy) = self.under_way.take() {
+            standing.end_turns(self.direction, copy);
+        }
         self.depends_on.drain(..).for_each(|mut dependency| dependency.end_boosts(standing));
     }
 }
@@ -208,6 +214,7 @@ mod tests {
             priority: at(3),
             raise: Raise::OnTrust(records.standing.raise(DIRECTION, at(3)).unwrap()),
             waits_at: None,
+            under_way: None,
             depends_on: Vec::new(),
             began: Nanos::ZERO,
             expected: Nanos::ZERO,

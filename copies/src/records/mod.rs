@@ -2,6 +2,7 @@
 //! reads a clock.
 
 mod ahead;
+mod bulk;
 mod burst;
 mod calm;
 mod census;
@@ -11,6 +12,7 @@ mod flight;
 mod hold;
 mod lifts;
 mod lull;
+mod quiet;
 mod standing;
 mod statistics;
 mod ticket;
@@ -22,12 +24,14 @@ use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
 use options::queues::kernel_queues;
+use semaphores::Layout;
 use terms::Direction;
 use threads::Bell;
 
 use hal::locks::lock;
 
 pub(crate) use ahead::{Ahead, Dependency};
+pub(crate) use bulk::Stay;
 pub(crate) use burst::Burst;
 #[cfg(test)]
 pub(crate) use burst::CAREFUL_COPIES;
@@ -39,6 +43,7 @@ pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
 pub(crate) use lull::{Lull, Passed};
+pub(crate) use quiet::Quiet;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
@@ -58,6 +63,7 @@ pub(crate) struct Records {
     pub(crate) crowd: Crowd,
     /// By direction.
     pub(crate) tolerances: [Tolerances; Direction::COUNT],
+    pub(crate) quiet: Quiet,
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
@@ -69,7 +75,8 @@ impl Records {
     pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace, lull: Lull) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
         let (calm, crowd, tolerances) = (Calm::default(), Crowd::new(kernel_queues()), Default::default());
-        Records { tickets, standing, counters, trace, calm, lull, crowd, tolerances, flights, bursts, bell }
+        let quiet = Quiet::new(standing.banks()[0].priorities());
+        Records { tickets, standing, counters, trace, calm, lull, crowd, tolerances, quiet, flights, bursts, bell }
     }
 
     /// The watcher has started: copies may be handed over.

@@ -44,17 +44,17 @@ impl Tolerances {
         Nanos(self.longest_ns.load(Ordering::Relaxed))
     }
 
-    /// The wait that all copies to come above `priority` tolerate; `None` if some tolerate none, or none are to come.
-    pub(crate) fn above(&self, priority: Priority, census: &Census) -> Option<Nanos> {
+    /// The wait that all copies to come above `priority` tolerate, and the least of their priorities; `None` if some
+    /// tolerate none, or none are to come.
+    pub(crate) fn above(&self, priority: Priority, census: &Census) -> Option<(Nanos, Priority)> {
         if self.longest_ns.load(Ordering::Relaxed) == 0 {
             return None;
         }
         // An expectation is counted before it tolerates, and after. So a count that is too late finds it impatient.
         let list = lock(&self.list);
-        let mut above = list.iter().filter(|(other, _)| *other > priority).map(|(_, wait)| *wait).peekable();
-        above.peek()?;
-        let (count, least) = above.fold((0, Nanos::MAX), |(count, least), wait| (count + 1, least.min(wait)));
-        (census.count_above(priority) == count).then_some(least)
+        let above = || list.iter().filter(|(other, _)| *other > priority);
+        let least = (above().map(|(_, wait)| *wait).min()?, above().map(|(other, _)| *other).min()?);
+        (census.count_above(priority) == above().count() as u64).then_some(least)
     }
 }
 
@@ -76,19 +76,21 @@ mod tests {
             census.expect(at(priority));
             all.begin(at(priority), wait);
         };
-        assert_eq!((all.above(at(1), &census), all.longest()), (None, Nanos::ZERO), "none are to come");
+        let wait = |priority| all.above(at(priority), &census);
+        assert_eq!((wait(1), all.longest()), (None, Nanos::ZERO), "none are to come");
         expect(5, long);
         expect(6, short);
-        assert_eq!((all.above(at(1), &census), all.longest()), (Some(short), long));
-        assert_eq!(all.above(at(6), &census), None, "none are above it");
+        assert_eq!((wait(1), all.longest()), (Some((short, at(5))), long));
+        assert_eq!(wait(5), Some((short, at(6))));
+        assert_eq!(wait(6), None, "none are above it");
         all.end(at(6), short);
-        assert_eq!(all.above(at(1), &census), None, "one tolerates none any more");
-        assert_eq!(all.above(at(6), &census), None);
+        assert_eq!(wait(1), None, "one tolerates none any more");
+        assert_eq!(wait(6), None);
         census.close(at(6));
-        assert_eq!(all.above(at(1), &census), Some(long));
+        assert_eq!(wait(1), Some((long, at(5))));
         census.expect(at(4));
-        assert_eq!(all.above(at(1), &census), None, "one has come that tolerates none");
-        assert_eq!(all.above(at(4), &census), Some(long), "and it is not above its own priority");
+        assert_eq!(wait(1), None, "one has come that tolerates none");
+        assert_eq!(wait(4), Some((long, at(5))), "and it is not above its own priority");
     }
 
     #[test]
@@ -101,7 +103,7 @@ mod tests {
         });
         all.end(at(6), wait);
         census.close(at(6));
-        assert_eq!(all.above(at(1), &census), Some(wait));
+        assert_eq!(all.above(at(1), &census), Some((wait, at(6))));
         all.end(at(6), wait);
         census.close(at(6));
         assert_eq!((all.above(at(1), &census), all.longest()), (None, Nanos::ZERO));

@@ -3,7 +3,7 @@
 use hal::Nanos;
 use terms::Direction;
 
-use crate::decide::{Company, Question};
+use crate::decide::{Company, Others, Question, Turn, whole};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::records::Passed;
@@ -29,12 +29,22 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// The wait that all copies to come above this one tolerate, if chunks may be longer for it.
-    pub(super) fn tolerated(&self, direction: Direction) -> Option<Nanos> {
-        let inner = self.inner();
-        let tolerances = &inner.records.tolerances[direction.index()];
-        let wait = tolerances.above(self.priority, &inner.engine(direction).census);
-        wait.filter(|wait| wait.0 / 2 > inner.options.blocking_max.0)
+    /// The place of the copy among those that take turns, beside the bulk of other streams.
+    pub(super) fn turn(&self, direction: Direction, others: impl FnOnce() -> Others) -> Turn {
+        let (records, engine) = (&self.inner().records, self.inner().engine(direction));
+        let tolerances = &records.tolerances[direction.index()];
+        let Some((tolerated, from)) = tolerances.above(self.priority, &engine.census) else { return Turn::default() };
+        // No word goes behind copies of the legacy stream, and one handle means the per-thread streams of all threads.
+        // The turns of staged copies are counted nowhere.
+        let is_counted = !self.stream.stream.is_default() && self.inner().staging.is_none();
+        Turn {
+            tolerated,
+            whole: if is_counted { whole(self.cargo.bytes()) } else { Nanos::MAX },
+            others: others(),
+            channels: engine.channels_made(self.priority),
+            urgent_streams: records.quiet.count_from(from),
+            queues: engine.queues(),
+        }
     }
 
     /// Whether other streams already count on the copy, on one of the engines that it may use, or never do.
@@ -67,10 +77,10 @@ impl Placed<'_> {
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
             Question::Calm => self.known.is_calm = Some(self.is_calm()),
-            Question::Tolerance => {
-                let direction = self.known_direction();
-                let tolerated = direction.and_then(|direction| self.asked.tolerated(direction));
-                self.known.is_tolerated = Some(tolerated.is_some());
+            Question::Turn => {
+                let (records, stream) = (&self.asked.inner().records, self.asked.stream.stream);
+                let turn = |direction| self.asked.turn(direction, || records.standing.bulk_beside(direction, stream));
+                self.known.turn = Some(self.known_direction().map_or_else(Turn::default, turn));
             }
         }
     }

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Refusal, Shape, Submission, chunk};
-use hal::Nanos;
 use semaphores::emulation;
 
+use crate::decide::{Others, Setback, can_yield};
 use crate::submit::asked::{Planned, Went};
 
 impl Planned<'_> {
@@ -12,16 +12,18 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_channel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|_| unsafe { self.queue() })
+        self.go_tracked(|tracked| unsafe { self.queue(tracked.others) })
     }
 
-    unsafe fn queue(&self) -> Went<()> {
+    unsafe fn queue(&self, others: Others) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
-        // Where a copy that tolerates a wait finds the engine in a chunk, the next of each channel may have begun to be
-        // fetched.
-        let share = |wait: Nanos| Nanos(wait.0 / (1 + engine.channels_made(priority).max(1)));
-        let blocking_max = self.asked.tolerated(self.direction()).map_or(inner.options.blocking_max, share);
-        let chunk_bytes = engine.chunk_bytes(blocking_max);
+        let turn = self.asked.turn(self.direction(), || others);
+        let chunk = turn.chunk(inner.options.blocking_max);
+        if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && can_yield(&self.placed.known) {
+            // Whole copies of other streams have come meanwhile.
+            return Err(Setback::Occupied.into());
+        }
+        let chunk_bytes = engine.chunk_bytes(chunk.unwrap_or(inner.options.blocking_max));
         let chunks: Vec<Shape> = self.asked.cargo.shapes().flat_map(|shape| chunk::cut(&shape, chunk_bytes)).collect();
         inner.records.counters.chunked(chunks.len());
         let submission = Submission {

@@ -16,7 +16,7 @@ impl Planned<'_> {
         self.go_tracked(|tracked| unsafe { self.guard(guard, tracked) })
     }
 
-    unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift }: Tracked) -> Went<()> {
+    unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
         let yields = Yield { lift, ..yields };
         if self.asked.stream.was_on_engine() {

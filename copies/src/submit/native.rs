@@ -1,11 +1,11 @@
 //! The native way: the driver's own call, for copies that are alone, and for those that no other way can make.
-#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on; the tests make some
 
 use channels::{Shape, copy_shape};
 use hal::Result;
 use terms::Direction;
 
-use crate::decide::is_tracked;
+use crate::decide::{Others, Plan, Reason, Setback, is_tracked};
 use crate::native::Native;
 use crate::state::StreamState;
 use crate::submit::asked::{Asked, Planned, Went};
@@ -43,11 +43,25 @@ impl Planned<'_> {
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
         if is_tracked(&self.placed.known, self.plan) {
-            return self.go_tracked(|_| Ok(copy()?));
+            return self.go_tracked(|tracked| {
+                self.take_turn(tracked.others)?;
+                Ok(copy()?)
+            });
         }
         copy()?;
         self.give_way();
         Ok(None)
+    }
+
+    /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The ticket behind it
+    /// ends the turn.
+    fn take_turn(&self, others: Others) -> Went<()> {
+        if self.plan != Plan::Native(Reason::Tolerated) {
+            return Ok(());
+        }
+        self.engine().note_turns();
+        let turn = self.asked.turn(self.direction(), || others);
+        turn.admits_whole().then_some(()).ok_or(Setback::Occupied.into())
     }
 
     /// Lets other streams have their turn behind a bulk copy. Without this the engine goes on with the same stream as
@@ -59,5 +73,65 @@ impl Planned<'_> {
             let written = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
             written.unwrap_or_else(|_| inner.records.counters.failed());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hal::{HostAllocFlags, Nanos};
+    use options::Options;
+    use terms::Priority;
+
+    use super::*;
+    use crate::cargo::Cargo;
+    use crate::decide::{Decision, decide};
+    use crate::overtake::Overtake;
+    use crate::request::Request;
+    use crate::stream::PriorityStream;
+    use crate::submit::asked::{Miss, Placed};
+
+    const SHORT_BYTES: u64 = 4 << 20;
+    const LONG_BYTES: u64 = 16 << 20;
+
+    /// A copy of a stream with all answers, and the plan that follows from them.
+    fn planned<'a>(stream: &'a PriorityStream, request: &'a Request) -> (Placed<'a>, Plan) {
+        let mut placed = Placed::new(Asked::new(stream.state(), Cargo::One(request), None));
+        loop {
+            match decide(&placed.known) {
+                Decision::Go(plan) => return (placed, plan),
+                Decision::Ask(question) => placed.answer(question),
+            }
+        }
+    }
+
+    /// Three threads have decided on their copies before the first of these is counted.
+    #[test]
+    fn a_turn_that_another_thread_has_taken_is_not_taken_twice() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let streams = [(); 3].map(|()| overtake.stream(Priority::LOWEST).unwrap());
+        let expected = overtake.expect(overtake.priorities().highest(), None).unwrap();
+        let camera = expected.tolerating(Nanos::from_us(150));
+        let host = driver.host_alloc(LONG_BYTES, HostAllocFlags::PORTABLE).unwrap();
+        let device = driver.mem_alloc(LONG_BYTES).unwrap();
+        let requests = [SHORT_BYTES, SHORT_BYTES, LONG_BYTES].map(|bytes| Request::htod(device, host, bytes));
+        let copies: Vec<_> = streams.iter().zip(&requests).map(|(stream, request)| planned(stream, request)).collect();
+        let plans: Vec<Plan> = copies.iter().map(|(_, plan)| *plan).collect();
+        let whole = Plan::Native(Reason::Tolerated);
+        assert_eq!(plans, [whole, whole, Plan::Engine { raises: false }]);
+        let go = |(placed, plan): &(Placed<'_>, Plan)| {
+            // SAFETY: both sides have `LONG_BYTES`, and live until the streams are idle.
+            unsafe { Planned { placed, asked: &placed.asked, plan: *plan }.go() }
+        };
+        assert!(go(&copies[0]).is_ok());
+        for late in &copies[1..] {
+            assert!(matches!(go(late), Err(Miss::Setback(Setback::Occupied))), "{:?}", late.1);
+        }
+        streams.iter().for_each(|stream| stream.synchronize().unwrap());
+        drop(copies);
+        drop((camera, streams, overtake));
+        // SAFETY: no copy is under way any more.
+        unsafe { driver.host_free(host) }.unwrap();
+        driver.mem_free(device).unwrap();
     }
 }

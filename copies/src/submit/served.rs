@@ -99,7 +99,7 @@ impl Planned<'_> {
         })
     }
 
-    unsafe fn serve(&self, served: &Served<'_>, Tracked { ticket, lift }: Tracked) -> Went<()> {
+    unsafe fn serve(&self, served: &Served<'_>, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
         let (batch, stream) = (served.batch, self.asked.stream.stream);
         let (yields, workers) = match self.waits_at() {
             Some(_) => {

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use hal::{DevicePtr, Event, Result};
+use hal::{DevicePtr, Event, Nanos, Result};
 use semaphores::Pending;
+use terms::Priority;
 
-use crate::decide::{Plan, Readiness, Setback, readiness};
+use crate::decide::{Others, Plan, Readiness, Reason, Setback, readiness};
 use crate::pool::follow;
-use crate::records::{Dependency, Flight, Raise, Ticket};
+use crate::records::{Dependency, Flight, Raise, Stay, Ticket};
 use crate::submit::asked::{Planned, Went};
 use hal::locks::lock;
 
@@ -18,6 +19,8 @@ pub(super) struct Tracked {
     pub(super) ticket: Ticket,
     /// Its own word, if its kernel yields and may be lifted.
     pub(super) lift: Option<DevicePtr>,
+    /// The bulk of other streams that it meets, if it is bulk.
+    pub(super) others: Others,
 }
 
 impl Planned<'_> {
@@ -57,6 +60,7 @@ impl Planned<'_> {
             priority: asked.priority,
             raise,
             waits_at: None,
+            under_way: None,
             depends_on: Vec::new(),
             began: inner.driver.host().now(),
             expected: self.engine().expected(asked.cargo.bytes()),
@@ -69,11 +73,16 @@ impl Planned<'_> {
     fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce(Tracked) -> Went<()>) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
-        let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
+        let stay = self.stay(flight.waits_at);
+        let goes_first = self.plan != Plan::Engine { raises: false } && stay.is_none();
         let _first = goes_first.then(|| inner.pace.urgent());
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
         let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
-        let submitted = copy(Tracked { ticket, lift: flight.waits_at.and_then(begins) });
+        let lift = flight.waits_at.and_then(begins);
+        let counted = stay.map(|stay| inner.records.standing.begin_turns(flight.direction, stream.stream, stay));
+        flight.under_way = counted.map(|(copy, _)| copy);
+        let others = counted.map(|(_, others)| others).unwrap_or_default();
+        let submitted = copy(Tracked { ticket, lift, others });
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {
@@ -94,6 +103,18 @@ impl Planned<'_> {
         stream.ahead.remember(ticket, self.asked.priority, self.direction(), &inner.records.tickets);
         inner.records.watch(flight);
         Ok(Some(ticket))
+    }
+
+    /// The time for which it keeps its engine in one turn, if it is bulk.
+    fn stay(&self, waits_at: Option<Priority>) -> Option<Stay> {
+        let turn = self.placed.known.turn.unwrap_or_default();
+        let blocking_max = self.inner().options.blocking_max;
+        match self.plan {
+            Plan::Native(Reason::Tolerated) => Some(Stay::Whole(turn.whole)),
+            _ if waits_at.is_none() => None,
+            Plan::Engine { .. } => Some(Stay::Part(turn.chunk(blocking_max).unwrap_or(blocking_max))),
+            _ => Some(Stay::Part(Nanos::ZERO)),
+        }
     }
 
     /// Has the ticket written after the copy.
@@ -151,8 +172,7 @@ impl Planned<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use hal::{DevicePtr, Driver, HostAllocFlags, Nanos};
-    use terms::Priority;
+    use hal::{Driver, HostAllocFlags};
 
     use super::*;
     use crate::cargo::Cargo;

@@ -22,7 +22,7 @@ impl Asked<'_> {
         let (stream, inner) = (self.stream, self.inner());
         let engine = inner.engine(direction);
         let (records, expected) = (&*inner.records, engine.expected(bytes));
-        let timely = !engine.uses_channels();
+        let timely = !engine.has_had_turns();
         let mut burst = lock(&stream.burst);
         let entered = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely);
         drop(burst);

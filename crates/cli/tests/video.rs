@@ -185,11 +185,11 @@ fn pictures_come_from_files() {
 }
 
 /// The plan of these cameras beside bulk: the bound of a picture's latency, unless it refuses them.
-fn bound_us(pictures: &str, count: usize) -> Option<f64> {
+fn bound_us(pictures: &str, count: usize, tolerance_us: u64) -> Option<f64> {
     let here = Folder::new("video-plan-of");
     let file = format!(
         "[background]\nbulk = true\n[[stream]]\nname = \"camera\"\ncount = {count}\npictures = \"{pictures}\"\n\
-         kernels_us = [69.2, 26.4, 30.8]\ndownload_bytes = 14_745_600\n"
+         tolerance_us = {tolerance_us}\nkernels_us = [69.2, 26.4, 30.8]\ndownload_bytes = 14_745_600\n"
     );
     std::fs::write(here.path().join("cameras.toml"), file).unwrap();
     let output = overtake(&here, &["pipeline", "plan", "--json", "cameras.toml"], &[]);
@@ -202,7 +202,7 @@ fn bound_us(pictures: &str, count: usize) -> Option<f64> {
 #[test]
 fn the_cameras_that_the_plan_admits_are_carried() {
     let pictures = "4k120:rgba";
-    let bounds: Vec<f64> = (1..=16).map_while(|count| bound_us(pictures, count)).collect();
+    let bounds: Vec<f64> = (1..=16).map_while(|count| bound_us(pictures, count, 0)).collect();
     let (admitted, streams) = (bounds.len(), format!("{}x{pictures}", bounds.len() + 2));
     assert!((2..15).contains(&admitted), "{bounds:?}");
     let run = bench("video-admitted", &["--stream", &streams, "--methods", "pipeline", "--seconds", "0.3", "--raise"]);
@@ -213,6 +213,19 @@ fn the_cameras_that_the_plan_admits_are_carried() {
         assert!(number(row, "max_us") <= *bound, "{bound} {row}");
     }
     assert!(number(steps[admitted - 1], "max_us") > 1.2 * number(steps[0], "max_us"), "{run}");
+}
+
+/// Bulk of requests that pictures tolerate in their turn goes as it is: it keeps the rate of plain copies, and no
+/// picture is later than the bound of the plan.
+#[test]
+fn short_bulk_keeps_its_rate_beside_pictures_that_tolerate_its_turns() {
+    let rest = ["--tolerance-us", "150", "--bulk-bytes", "4M", "--methods", "pipeline", "--seconds", "0.6"];
+    let run = bench("video-short", &[&["--stream", "3x4k60:rgba"], &rest[..]].concat());
+    let row = of(&run, "pipeline").next().unwrap();
+    let together = number(row, "bulk_gbps") + number(row, "urgent_gbps");
+    assert!(together >= 0.95 * number(row, "raw_gbps"), "{row}");
+    let bound = bound_us("4k60:rgba", 3, 150).expect("they fit");
+    assert!(number(row, "missed") == 0.0 && number(row, "max_us") <= bound, "{bound} {row}");
 }
 
 /// Sixteen cameras whose pictures need half more of the link than there is. A picture is on its way for a period and

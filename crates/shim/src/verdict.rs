@@ -126,6 +126,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::OnDevice | Reason::BetweenDevices => Cause::Harmless("left to the driver: no host memory takes part"),
         Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
         Reason::Calm => Cause::Harmless("no urgent copy had gone for a while"),
+        Reason::Tolerated => Cause::Harmless("all urgent copies to come tolerated the wait for them"),
         Reason::Asked => Cause::Harmless("transport = native asks for it"),
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(

@@ -150,3 +150,42 @@ fn writes_behind_copies_wait_for_their_turn_and_a_burst_begins_alone() {
     assert_eq!(turns(1, 3), "BbBUbBUUbBub", "the first small copy has a turn of its own");
     assert_eq!(turns(3, 1), "BbBUUUbBuuubBb", "no stream overtakes another");
 }
+
+/// The longest time of a small copy that comes at any time of a turn, in turns: behind bulk of so many streams with a
+/// write behind each of its copies.
+fn longest_wait_turns(bulk_streams: usize) -> f64 {
+    const COPIES: usize = 6;
+    let waits = (0..20).map(|part| {
+        let gpu = SoftGpu::builder().payload(Payload::TimingOnly).build();
+        enter(&gpu);
+        let (host, device) = (Pinned::new(&gpu, 16 * MIB), gpu.mem_alloc(16 * MIB).unwrap());
+        let (small, word) = (stream(&gpu), gpu.mem_alloc(4).unwrap());
+        let bulk: Vec<Stream> = (0..bulk_streams).map(|_| stream(&gpu)).collect();
+        for bulk in [&bulk; COPIES].into_iter().flatten() {
+            support::download(&gpu, host, device, 16 * MIB, *bulk).unwrap();
+            gpu.mem_op(*bulk, MemOp::write32(word, 1)).unwrap();
+        }
+        gpu.host().sleep(Nanos::from_us(500 + 16 * part));
+        let began = gpu.host().now();
+        support::download(&gpu, host, device, 65_536, small).unwrap();
+        let end = gpu.event_create(EventFlags::DISABLE_TIMING).unwrap();
+        gpu.event_record(end, small).unwrap();
+        gpu.event_synchronize(end).unwrap();
+        gpu.host().now().since(began).as_us() / 307.0
+    });
+    waits.fold(0.0, f64::max)
+}
+
+/// As measured there (`turns`): behind one stream a copy waits for the copy that runs, and behind two and three, on the
+/// hardware, for up to one more than there are streams. Here it is one of each stream at most. Five streams share four
+/// queues, and it stands behind all that is queued in its own.
+#[test]
+fn a_copy_waits_for_a_turn_of_each_stream() {
+    let turns = [1, 2, 3].map(longest_wait_turns);
+    for (streams, turns) in (1..).zip(turns) {
+        let most = f64::from(streams);
+        assert!((most - 0.2..most + 0.2).contains(&turns), "behind {streams} streams {turns} turns");
+    }
+    let shared = longest_wait_turns(4);
+    assert!(shared > 15.0, "behind four streams, with four queues, {shared} turns");
+}

@@ -210,9 +210,15 @@ mod tests {
         let background = Background { has_bulk: true, kernel: Nanos::ZERO };
         let tolerant = |us| PlannedStream { tolerance: Nanos::from_us(us), ..stream(1, 10_000) };
         let alone = |streams: &[PlannedStream]| super::plan(&machine(), &background, streams).streams[0].alone;
-        assert_eq!(alone(&[tolerant(30), tolerant(50)]), Nanos::from_us(SPAN_US + 2 * (100 + 30)));
+        assert_eq!(alone(&[tolerant(100), tolerant(150)]), Nanos::from_us(SPAN_US + 2 * (100 + 100)));
         let by_kernel = Nanos::from_us(SPAN_US + 2 * 100) + BESIDE_KERNELS;
-        assert_eq!(alone(&[tolerant(30), tolerant(0)]), by_kernel, "bulk goes by kernels for all of them");
+        assert_eq!(alone(&[tolerant(100), tolerant(0)]), by_kernel, "bulk goes by kernels for all of them");
+        let short_only = Nanos::from_us(SPAN_US + 2 * (100 + 90)) + BESIDE_KERNELS;
+        assert_eq!(
+            alone(&[tolerant(100), tolerant(90)]),
+            short_only,
+            "short bulk keeps the engine, and long bulk does not"
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod service;
 mod sizes;
 pub mod staging;
 mod streams;
+mod turns;
 mod words;
 
 use crate::failure::Outcome;
@@ -83,6 +84,7 @@ const PLAIN: &[Case] = cases! { false,
     staging: bytes first_copies one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work
         download_waits order among_others capture refused cold_sources blocking_copies_land sources_are_reused;
     streams: cuda_priorities announcements_end;
+    turns: while_all_tolerate beside_other_bulk not_of_default_streams not_beside_staged_copies bytes;
 };
 
 const MODEL_ONLY: &[Case] = cases! { true,
@@ -97,6 +99,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     staging: urgent_holds_off;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
+    turns: hold_urgent_words_up waits_of_urgent_copies waits_behind_chunks;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing awaited;
     lifted: by_kernel guarded chain;

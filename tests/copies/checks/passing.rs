@@ -106,8 +106,9 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
     left_alone(rig)?;
     misshapen(rig)?;
-    // `guard::a_carrier_for_each`, `calm`, `service::in_flight`, `peers` and `staging::cold_sources` check the others.
-    ensure!(Reason::ALL.len() == 22, "a reason was added: add a check for it");
+    // `guard::a_carrier_for_each`, `calm`, `turns`, `service::in_flight`, `peers` and `staging::cold_sources` check the
+    // others.
+    ensure!(Reason::ALL.len() == 23, "a reason was added: add a check for it");
     Ok(())
 }
 

@@ -21,6 +21,7 @@ pub mod rescue;
 pub mod service;
 pub mod staging;
 mod stall;
+pub mod turns;
 pub mod unpinned;
 
 use machine::{Held, on};

@@ -129,7 +129,7 @@ const PARTS: [Part; 9] = [
     },
     Part {
         package: "overtake-copies",
-        files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs"],
+        files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs", "copies/src/decide/turn.rs"],
         tests: &["--lib", "--", "decide::", "cargo::"],
         is_switched: false,
     },
