@@ -29,8 +29,10 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// The place of the copy among those that take turns, beside the bulk of other streams.
-    pub(super) fn turn(&self, direction: Direction, others: impl FnOnce() -> Others) -> Turn {
+    /// The place of the copy among those that take turns: beside the bulk of other streams that its own count has
+    /// found, or beside that which is under way now.
+    #[inline(never)] // the drop-in, in which no copy takes turns, would be a kilobyte larger
+    pub(super) fn turn(&self, direction: Direction, counted: Option<Others>) -> Turn {
         let (records, engine) = (&self.inner().records, self.inner().engine(direction));
         let tolerances = &records.tolerances[direction.index()];
         let Some((tolerated, from)) = tolerances.above(self.priority, &engine.census) else { return Turn::default() };
@@ -40,7 +42,7 @@ impl Asked<'_> {
         Turn {
             tolerated,
             whole: if is_counted { whole(self.cargo.bytes()) } else { Nanos::MAX },
-            others: others(),
+            others: counted.unwrap_or_else(|| records.standing.bulk_beside(direction, self.stream.stream)),
             channels: engine.channels_made(self.priority),
             urgent_streams: records.quiet.count_from(from),
             queues: engine.queues(),
@@ -78,8 +80,7 @@ impl Placed<'_> {
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
             Question::Calm => self.known.is_calm = Some(self.is_calm()),
             Question::Turn => {
-                let (records, stream) = (&self.asked.inner().records, self.asked.stream.stream);
-                let turn = |direction| self.asked.turn(direction, || records.standing.bulk_beside(direction, stream));
+                let turn = |direction| self.asked.turn(direction, None);
                 self.known.turn = Some(self.known_direction().map_or_else(Turn::default, turn));
             }
         }

@@ -17,7 +17,7 @@ impl Planned<'_> {
 
     unsafe fn queue(&self, others: Others) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
-        let turn = self.asked.turn(self.direction(), || others);
+        let turn = self.asked.turn(self.direction(), Some(others));
         let chunk = turn.chunk(inner.options.blocking_max);
         if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && can_yield(&self.placed.known) {
             // Whole copies of other streams have come meanwhile.

@@ -60,7 +60,7 @@ impl Planned<'_> {
             return Ok(());
         }
         self.engine().note_turns();
-        let turn = self.asked.turn(self.direction(), || others);
+        let turn = self.asked.turn(self.direction(), Some(others));
         turn.admits_whole().then_some(()).ok_or(Setback::Occupied.into())
     }
 
