@@ -57,12 +57,24 @@ impl Nodes {
     /// A slot for a new node, for which there is room.
     #[inline(always)] // a call would be a third of it
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {
+        self.take_and(spec, effective, |_| {})
+    }
+
+    /// The same for a node that is handed out by the call that appends it.
+    #[inline(always)] // as `take`
+    pub fn take_running(&mut self, spec: &Spec<'_>) -> u32 {
+        self.take_and(spec, spec.priority, |slot| slot.run(spec.priority))
+    }
+
+    #[inline(always)] // as `take`
+    fn take_and(&mut self, spec: &Spec<'_>, effective: Priority, and: impl FnOnce(&mut Slot)) -> u32 {
         if self.free == NONE {
             self.grow();
         }
         let index = self.free;
         let slot = &mut self.slots[index as usize];
         slot.begin(spec, effective);
+        and(slot);
         let next = slot.next;
         slot.number = self.made;
         self.took(index, next, spec.name);
