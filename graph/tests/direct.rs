@@ -284,7 +284,11 @@ fn behind_joins(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (Told, boo
     let node = graph.append(spec).unwrap();
     let ready = graph.next(Runner::Device).unwrap();
     assert_eq!(ready.node, node);
-    ((node, ready.place.unwrap().lane, sorted(ready.joins)), false)
+    let (lane, joins) = (ready.place.unwrap().lane, ready.joins.to_vec());
+    if !joins.is_empty() {
+        assert_eq!(graph.joins(), joins);
+    }
+    ((node, lane, sorted(&joins)), false)
 }
 
 /// Rows of nodes, each of which comes after two of the row before.
@@ -404,4 +408,24 @@ fn a_caller_that_finds_a_reason_against_it_changes_nothing() {
     let told = graph.append_running_behind_joins(&KERNEL, [Some(after[0]), None].into_iter(), |_| true);
     assert_eq!((told, graph.statistics()), (None, before));
     assert!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }).is_some());
+}
+
+#[test]
+fn behind_joins_a_node_that_has_more_to_launch_is_launched_beside_none() {
+    for count in 1..=3 {
+        let beside = [false, true].map(|at_once| {
+            let mut graph = graph();
+            let after: Vec<NodeId> = (0..count).map(|_| graph.append_running(&KERNEL).unwrap().0).collect();
+            for node in &after {
+                graph.launched(*node).unwrap();
+            }
+            let ((node, ..), is_at_once) = behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }, at_once);
+            assert_eq!(is_at_once, at_once);
+            let other = graph.append(&KERNEL).unwrap();
+            graph.again(node).unwrap();
+            assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(other));
+            graph.next_beside(other).map(|ready| ready.node == node)
+        });
+        assert_eq!(beside, [(count == 1).then_some(true); 2], "behind {count}");
+    }
 }
