@@ -7,9 +7,14 @@ use crate::list::NONE;
 use crate::node::{Edge, Kind, Mark, NodeId, Point, Spec, Stage};
 use crate::nodes::two;
 
+/// So many nodes before one that is handed out at once, at most.
+const FEW: usize = 4;
+
 /// The nodes before one that is appended.
 struct Before {
-    count: u32,
+    few: [u32; FEW],
+    /// So many of them there are.
+    count: usize,
     /// The first that offers it its strand, or none.
     offers: u32,
 }
@@ -22,7 +27,7 @@ impl Graph {
     /// In any other case nothing has changed, and [`Graph::append`] is to be called.
     #[inline(always)] // it is called in one place, and a call would be a fifth of it
     pub fn append_running(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
-        if !self.may_run_at_once(spec) {
+        if !self.may_run_at_once(spec) || self.edges.room() == 0 {
             return None;
         }
         let first = match spec.after {
@@ -36,28 +41,35 @@ impl Graph {
         }
     }
 
-    /// As [`Graph::append_running`], after nodes that are all launched: behind the joins that [`Graph::joins`] tells.
-    #[inline(never)]
-    pub fn append_running_behind_joins(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
-        let has_room = self.nodes.room() > 0 && self.edges.room() as usize >= spec.after.len();
-        if !has_room || !self.may_run_at_once(spec) {
+    /// As [`Graph::append_running`], after these nodes: behind joins. Four of them at most have not left, and those are
+    /// launched. They end with none if the caller finds that the new one is not to be handed out.
+    ///
+    /// `join` adds a point to those that the lane has to wait for, which are one of each other lane: the last. It
+    /// returns whether it is the first of that lane. The last part of the answer is the last point of the lane itself,
+    /// if that is of another strand: it is to be marked before the node.
+    #[inline(always)] // most of the description is known to the caller
+    pub fn append_running_behind_joins(
+        &mut self,
+        spec: &Spec<'_>,
+        after: impl Iterator<Item = Option<NodeId>>,
+        join: impl FnMut(Point) -> bool,
+    ) -> Option<(NodeId, u8, Option<Point>)> {
+        if !self.may_run_at_once(spec) {
             return None;
         }
-        let before = self.find_launched(spec)?;
-        let node = self.nodes.take(spec, spec.priority);
-        let (generation, lane) = self.begin_behind(node, &before, spec.priority);
-        self.launching += 1;
-        self.device.rounds += 1;
-        self.follow_launched(node, lane, spec.after);
-        Some((NodeId { index: node, generation }, lane))
+        let before = self.find_launched(spec, after)?;
+        let has_room = self.nodes.room() > 0 && self.edges.room() as usize >= before.count;
+        has_room.then(|| self.run_behind(spec, &before, join))
     }
 
     /// The nodes of these that have not left, if each is launched and nothing about it changes by one more behind it.
-    fn find_launched(&self, spec: &Spec<'_>) -> Option<Before> {
+    #[inline(always)] // as `append_running_behind_joins`
+    fn find_launched(&self, spec: &Spec<'_>, after: impl Iterator<Item = Option<NodeId>>) -> Option<Before> {
         let group = self.lanes.group_of(spec.device, spec.priority);
-        let mut before = Before { count: 0, offers: NONE };
-        for first in spec.after {
-            let Some(slot) = self.nodes.slot(*first) else { continue };
+        let mut before = Before { few: [NONE; FEW], count: 0, offers: NONE };
+        for first in after {
+            let first = first?;
+            let Some(slot) = self.nodes.slot(first) else { continue };
             let is_launched = slot.stage == Stage::Launched && slot.kind.is_device();
             if !is_launched || slot.poison.is_some() || slot.effective < spec.priority {
                 return None;
@@ -65,45 +77,66 @@ impl Graph {
             if before.offers == NONE && slot.offers_strand && slot.group == group {
                 before.offers = first.index;
             }
+            *before.few.get_mut(before.count)? = first.index;
             before.count += 1;
         }
         Some(before)
     }
 
-    /// The node is handed out, in the strand that one of those before it offers, or in a new one. Returns its
-    /// generation and its lane.
-    fn begin_behind(&mut self, node: u32, before: &Before, priority: Priority) -> (u32, u8) {
-        let has_strand = before.offers != NONE;
-        let slot = &mut self.nodes[node];
-        slot.run(priority);
-        slot.has_joins = before.count > u32::from(has_strand);
-        if has_strand {
+    /// A node is made, and handed out in the strand that one of those before it offers, or in a new one.
+    #[inline(always)] // as `append_running_behind_joins`
+    fn run_behind(
+        &mut self,
+        spec: &Spec<'_>,
+        before: &Before,
+        join: impl FnMut(Point) -> bool,
+    ) -> (NodeId, u8, Option<Point>) {
+        let node = self.nodes.take_running(spec);
+        let (generation, lane) = self.begin_behind(node, before);
+        self.launching += 1;
+        self.device.rounds += 1;
+        let own = self.follow_launched(node, lane, before, join);
+        (NodeId { index: node, generation }, lane, own)
+    }
+
+    /// Gives the node its strand. Returns its generation and its lane.
+    #[inline(always)] // as `append_running_behind_joins`
+    fn begin_behind(&mut self, node: u32, before: &Before) -> (u32, u8) {
+        if before.offers != NONE {
             let [from, to] = two(self.nodes.slots(), before.offers, node);
             self.lanes.hold(from.strand, 1);
             from.hand_on(to);
+            to.has_joins = before.count > 1;
             return (to.generation, to.lane);
         }
+        let slot = &mut self.nodes[node];
+        slot.has_joins = before.count > 0;
         self.lanes.new_strand(slot);
         (slot.generation, slot.lane)
     }
 
-    /// Links a node that is handed out in this lane to those before it, which are launched, and finds its joins.
-    fn follow_launched(&mut self, node: u32, lane: u8, after: &[NodeId]) {
-        self.joins.clear();
-        for first in after {
+    /// Links a node that is handed out in this lane to those before it, which are launched, and finds its joins. That
+    /// with its own lane is returned.
+    #[inline(always)] // as `append_running_behind_joins`
+    fn follow_launched(
+        &mut self,
+        node: u32,
+        lane: u8,
+        before: &Before,
+        mut join: impl FnMut(Point) -> bool,
+    ) -> Option<Point> {
+        for &first in &before.few[..before.count] {
             let slots = self.nodes.slots();
-            let Some(slot) = slots.get(first.index as usize) else { continue };
-            if slot.generation == first.generation {
-                self.lanes.join(lane, Point { lane: slot.lane, value: slot.value }, &mut self.joins);
-                self.edges.link(slots, Edge::new(first.index, node, Mark::Launched, false, false));
-            }
+            let slot = &slots[first as usize];
+            self.lanes.join_by(lane, Point { lane: slot.lane, value: slot.value }, &mut join);
+            self.edges.link(slots, Edge::new(first, node, Mark::Launched, false, false));
         }
-        if self.nodes[node].is_folded {
-            self.lanes.join_own(lane, &mut self.joins);
-        }
+        // Only a strand that begins with the node is folded.
+        let is_folded = before.offers == NONE && self.nodes[node].is_folded;
+        if is_folded { self.lanes.join_own(lane) } else { None }
     }
 
-    /// The points that the node which [`Graph::append_running_behind_joins`] has just handed out waits for.
+    /// The joins of the node that [`Graph::next`] has handed out last.
     #[inline]
     #[must_use]
     pub fn joins(&self) -> &[Point] {
@@ -159,10 +192,9 @@ impl Graph {
         if self.nodes.room() == 0 {
             return None;
         }
-        let node = self.nodes.take(&Spec { priority, name, device, ..Spec::of(kind) }, priority);
+        let node = self.nodes.take_running(&Spec { priority, name, device, ..Spec::of(kind) });
         let slot = &mut self.nodes[node];
         self.lanes.new_strand(slot);
-        slot.run(priority);
         self.launching += 1;
         self.device.rounds += 1;
         Some((NodeId { index: node, generation: slot.generation }, slot.lane))
@@ -177,7 +209,6 @@ impl Graph {
             && self.options.priorities.contains(spec.priority)
             && spec.device < self.options.devices
             && self.is_plain_and_at_rest()
-            && self.edges.room() > 0
     }
 
     /// Whether a node that is ready now can be the next one has changed.

@@ -4,9 +4,13 @@ use crate::list::NONE;
 use crate::node::{Edge, IN_SLOT, Mark, Slot};
 use crate::nodes::two;
 
+/// An edge that stands in no slot. Its size is a power of two, which makes an index a shift.
+#[repr(align(32))]
+struct Apart(Edge);
+
 /// All edges that stand in no slot, and the lists of all. Those that are free are a list.
 pub(crate) struct Edges {
-    all: Vec<Edge>,
+    all: Vec<Apart>,
     free: u32,
     /// How many edges more there may be, in slots or not.
     room: u32,
@@ -26,24 +30,24 @@ impl Edges {
 
     #[inline]
     pub fn get<'e>(&'e self, slots: &'e [Slot], index: u32) -> &'e Edge {
-        if index & IN_SLOT != 0 { &slots[(index ^ IN_SLOT) as usize].edge } else { &self.all[index as usize] }
+        if index & IN_SLOT != 0 { &slots[(index ^ IN_SLOT) as usize].edge } else { &self.all[index as usize].0 }
     }
 
     #[inline]
     pub fn get_mut<'e>(&'e mut self, slots: &'e mut [Slot], index: u32) -> &'e mut Edge {
-        if index & IN_SLOT != 0 { &mut slots[(index ^ IN_SLOT) as usize].edge } else { &mut self.all[index as usize] }
+        if index & IN_SLOT != 0 { &mut slots[(index ^ IN_SLOT) as usize].edge } else { &mut self.all[index as usize].0 }
     }
 
     /// The node that an edge leads to.
     #[inline]
     pub fn end(&self, index: u32) -> u32 {
-        if index & IN_SLOT != 0 { index ^ IN_SLOT } else { self.all[index as usize].to }
+        if index & IN_SLOT != 0 { index ^ IN_SLOT } else { self.all[index as usize].0.to }
     }
 
     /// An edge that leads to this node.
     #[inline]
     pub fn leading_to<'e>(&'e mut self, to: &'e mut Slot, index: u32) -> &'e mut Edge {
-        if index & IN_SLOT != 0 { &mut to.edge } else { &mut self.all[index as usize] }
+        if index & IN_SLOT != 0 { &mut to.edge } else { &mut self.all[index as usize].0 }
     }
 
     /// Room for an edge that is to come.
@@ -89,15 +93,24 @@ impl Edges {
     /// An edge into a node that has others is the first of those from now on. It is the last out of the node before.
     #[inline(always)] // as `link`
     fn add(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
-        let index = match self.all.get(self.free as usize) {
-            Some(free) => std::mem::replace(&mut self.free, free.out_next),
-            None => self.grow(),
-        };
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let Apart(it) = &mut self.all[index as usize];
+        self.free = it.out_next;
         let newest = std::mem::replace(&mut to.into, index);
         let out_previous = std::mem::replace(&mut from.out.last, index);
-        self.all[index as usize] = Edge { into_next: newest, out_previous, ..edge };
+        *it = Edge { into_next: newest, out_previous, ..edge };
         self.leading_to(to, newest).into_previous = index;
         self.room -= 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.free = self.all.len() as u32;
+        self.all.push(Apart(Edge::new(NONE, NONE, Mark::Launched, false, false)));
     }
 
     /// As [`Edges::link`], of two nodes that have no such edges.
@@ -107,19 +120,13 @@ impl Edges {
         from.out.first = to.into;
     }
 
-    #[cold]
-    fn grow(&mut self) -> u32 {
-        self.all.push(Edge::new(NONE, NONE, Mark::Launched, false, false));
-        self.all.len() as u32 - 1
-    }
-
     /// Unlinks an edge from the node after it. The list of the node before it is left as it is.
     #[inline]
     pub fn unlink_last_end(&mut self, slots: &mut [Slot], index: u32) -> Edge {
         self.room += 1;
         let it = *self.get(slots, index);
         if index & IN_SLOT == 0 {
-            self.all[index as usize].out_next = self.free;
+            self.all[index as usize].0.out_next = self.free;
             self.free = index;
         }
         let to = &mut slots[it.to as usize];

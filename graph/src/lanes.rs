@@ -160,7 +160,7 @@ impl Lanes {
 
     /// The node has been launched: it gets the next point of its lane. Returns that, and the node before it there, if
     /// its priority is lower.
-    #[inline]
+    #[inline(always)] // as `Graph::enter_lane`
     pub fn submit(&mut self, slots: &mut [Slot], node: u32) -> (Point, Option<u32>) {
         let slot = &mut slots[node as usize];
         (slot.stage, slot.offers_strand) = (Stage::Launched, !slot.is_convoy);

@@ -51,6 +51,7 @@ mod infer;
 mod inherit;
 mod lanes;
 mod list;
+mod name;
 mod node;
 mod nodes;
 mod options;

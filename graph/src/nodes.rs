@@ -7,13 +7,14 @@ use hashbrown::HashTable;
 use terms::Priority;
 
 use crate::list::NONE;
+use crate::name::Name;
 use crate::node::{NodeId, Slot, Spec, Stage};
 
 /// All slots. Those that are free are a list.
 pub(crate) struct Nodes {
     slots: Vec<Slot>,
     /// The names of the nodes in these slots, of those that have one. Their memory is used again.
-    names: Vec<String>,
+    names: Vec<Name>,
     /// The nodes to which others refer by name.
     named: HashTable<u32>,
     hasher: BuildHasherDefault<DefaultHasher>,
@@ -56,12 +57,24 @@ impl Nodes {
     /// A slot for a new node, for which there is room.
     #[inline(always)] // a call would be a third of it
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {
+        self.take_and(spec, effective, |_| {})
+    }
+
+    /// The same for a node that is handed out by the call that appends it.
+    #[inline(always)] // as `take`
+    pub fn take_running(&mut self, spec: &Spec<'_>) -> u32 {
+        self.take_and(spec, spec.priority, |slot| slot.run(spec.priority))
+    }
+
+    #[inline(always)] // as `take`
+    fn take_and(&mut self, spec: &Spec<'_>, effective: Priority, and: impl FnOnce(&mut Slot)) -> u32 {
         if self.free == NONE {
             self.grow();
         }
         let index = self.free;
         let slot = &mut self.slots[index as usize];
         slot.begin(spec, effective);
+        and(slot);
         let next = slot.next;
         slot.number = self.made;
         self.took(index, next, spec.name);
@@ -125,22 +138,20 @@ impl Nodes {
         let mut slot = Slot::EMPTY;
         slot.edge.to = index as u32;
         self.slots.push(slot);
-        self.names.push(String::new());
+        self.names.push(Name::EMPTY);
         self.free = index as u32;
     }
 
     /// The name of a node whose slot says that it has one.
     #[inline]
     fn set_name(&mut self, index: u32, name: &str) {
-        let kept = &mut self.names[index as usize];
-        kept.clear();
-        kept.push_str(name);
+        self.names[index as usize].set(name);
     }
 
     #[inline(never)]
     fn withdraw(&mut self, index: u32) {
         self.slots[index as usize].rank = 0;
-        let hash = self.hasher.hash_one(&self.names[index as usize]);
+        let hash = self.hasher.hash_one(self.names[index as usize].as_str());
         if let Ok(entry) = self.named.find_entry(hash, |&other| other == index) {
             entry.remove();
         }
@@ -170,7 +181,7 @@ impl Nodes {
     }
 
     pub fn name(&self, index: u32) -> &str {
-        if self[index].has_name { &self.names[index as usize] } else { "" }
+        if self[index].has_name { self.names[index as usize].as_str() } else { "" }
     }
 
     /// The name of a node, also after it has left, until its slot is another node's.
@@ -183,16 +194,16 @@ impl Nodes {
     /// The node to which others refer by this name.
     pub fn named(&self, name: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
-        self.named.find(hash, |&index| self.names[index as usize] == name).copied()
+        self.named.find(hash, |&index| self.names[index as usize].as_str() == name).copied()
     }
 
     /// From now on others refer to the node by its name.
     pub fn publish_name(&mut self, index: u32) {
         if !self.slots[index as usize].has_name {
-            self.names[index as usize].clear();
+            self.names[index as usize].set("");
         }
         let (names, hasher) = (&self.names, &self.hasher);
-        let hash = |&index: &u32| hasher.hash_one(&names[index as usize]);
+        let hash = |&index: &u32| hasher.hash_one(names[index as usize].as_str());
         self.named.insert_unique(hash(&index), index, hash);
         self.slots[index as usize].is_kept = true;
     }

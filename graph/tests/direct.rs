@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec};
+use overtake_graph::{Access, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Point, Priority, Runner, Spec};
 
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), ..KERNEL };
@@ -222,7 +222,7 @@ fn behind_joins_it_needs_room_for_itself_and_its_edges() {
         for node in after {
             graph.launched(node).unwrap();
         }
-        assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..KERNEL }), None);
+        assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None);
     }
 }
 
@@ -248,22 +248,47 @@ fn it_is_made_behind_those_before_it() {
 }
 
 /// A node with its lane and its joins.
-type Told = (NodeId, u8, Vec<overtake_graph::Point>);
+type Told = (NodeId, u8, Vec<Point>);
+
+/// Hands a node out behind those that its description names, if it can be handed out by the call that appends it.
+fn run_behind_joins(graph: &mut Graph, spec: &Spec<'_>) -> Option<Told> {
+    let (after, mut joins) = (spec.after, Vec::<Point>::new());
+    let add = |point: Point| {
+        let known = joins.iter_mut().find(|known| known.lane == point.lane);
+        let is_first = known.is_none();
+        match known {
+            Some(known) => {
+                assert!(known.value < point.value, "the lane waits for that point already");
+                *known = point;
+            }
+            None => joins.push(point),
+        }
+        is_first
+    };
+    let (node, lane, own) = graph.append_running_behind_joins(spec, after.iter().copied().map(Some), add)?;
+    assert!(joins.iter().all(|point| point.lane != lane), "its own lane is told apart");
+    joins.extend(own);
+    Some((node, lane, joins))
+}
 
 /// Hands a node out, in one call where that may be, else in two. Tells whether it was in one.
 fn behind_joins(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (Told, bool) {
-    let sorted = |joins: &[overtake_graph::Point]| {
+    let sorted = |joins: &[Point]| {
         let mut joins = joins.to_vec();
         joins.sort_unstable_by_key(|point| point.lane);
         joins
     };
-    if let Some((node, lane)) = at_once.then(|| graph.append_running_behind_joins(spec)).flatten() {
-        return ((node, lane, sorted(graph.joins())), true);
+    if let Some((node, lane, joins)) = at_once.then(|| run_behind_joins(graph, spec)).flatten() {
+        return ((node, lane, sorted(&joins)), true);
     }
     let node = graph.append(spec).unwrap();
     let ready = graph.next(Runner::Device).unwrap();
     assert_eq!(ready.node, node);
-    ((node, ready.place.unwrap().lane, sorted(ready.joins)), false)
+    let (lane, joins) = (ready.place.unwrap().lane, ready.joins.to_vec());
+    if !joins.is_empty() {
+        assert_eq!(graph.joins(), joins);
+    }
+    ((node, lane, sorted(&joins)), false)
 }
 
 /// Rows of nodes, each of which comes after two of the row before.
@@ -325,7 +350,7 @@ fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
     let (first, _) = begin(&mut graph, &KERNEL, true);
     let before = graph.statistics();
     let after = [first];
-    assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..KERNEL }), None, "it is being launched");
+    assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it is being launched");
     assert_eq!(graph.statistics(), before);
     graph.launched(first).unwrap();
     let host = graph.append(&Spec { after: &after, ..Spec::of(Kind::Host) }).unwrap();
@@ -335,8 +360,72 @@ fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
         ([first, first], Spec { in_convoy: true, ..UPLOAD }),
         ([first, first], Spec { priority: Priority::new(2).unwrap(), ..KERNEL }),
     ] {
-        assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..spec }), None);
+        assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..spec }), None);
     }
     graph.failed(first, Cause(NonZeroU32::MIN)).ok();
-    assert_eq!(graph.append_running_behind_joins(&Spec { after: &after, ..KERNEL }), None, "it fails with it");
+    assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it fails with it");
+}
+
+#[test]
+fn of_the_nodes_before_it_four_at_most_have_not_left() {
+    for launched in [4, 5] {
+        let mut graph = graph();
+        let mut after: Vec<NodeId> = (0..launched + 2).map(|_| graph.append_running(&KERNEL).unwrap().0).collect();
+        for node in &after {
+            graph.launched(*node).unwrap();
+        }
+        // The first two leave.
+        for node in &after[..2] {
+            let at = graph.point(*node).unwrap();
+            graph.complete(at.lane, at.value).unwrap();
+            assert_eq!(graph.ended().map(|ended| ended.node), Some(*node));
+        }
+        let before = graph.statistics();
+        let told = run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL });
+        assert_eq!(told.is_some(), launched == 4);
+        let edges = graph.statistics().edges - before.edges;
+        assert_eq!(edges, if launched == 4 { 4 } else { 0 });
+        if let Some((node, lane, joins)) = told {
+            after.drain(..2);
+            let points: Vec<Point> = after.iter().filter_map(|first| graph.point(*first)).collect();
+            assert_eq!(points[0].lane, lane, "it goes on in the strand of the first");
+            assert_eq!(joins, points[1..]);
+            let mut first = Vec::new();
+            graph.predecessors(node, |node| first.push(node));
+            assert!(after.iter().all(|node| first.contains(node)));
+        }
+    }
+}
+
+#[test]
+fn a_caller_that_finds_a_reason_against_it_changes_nothing() {
+    let mut graph = graph();
+    let after = [(); 2].map(|()| graph.append_running(&KERNEL).unwrap().0);
+    for node in after {
+        graph.launched(node).unwrap();
+    }
+    let before = graph.statistics();
+    let told = graph.append_running_behind_joins(&KERNEL, [Some(after[0]), None].into_iter(), |_| true);
+    assert_eq!((told, graph.statistics()), (None, before));
+    assert!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }).is_some());
+}
+
+#[test]
+fn behind_joins_a_node_that_has_more_to_launch_is_launched_beside_none() {
+    for count in 1..=3 {
+        let beside = [false, true].map(|at_once| {
+            let mut graph = graph();
+            let after: Vec<NodeId> = (0..count).map(|_| graph.append_running(&KERNEL).unwrap().0).collect();
+            for node in &after {
+                graph.launched(*node).unwrap();
+            }
+            let ((node, ..), is_at_once) = behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }, at_once);
+            assert_eq!(is_at_once, at_once);
+            let other = graph.append(&KERNEL).unwrap();
+            graph.again(node).unwrap();
+            assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(other));
+            graph.next_beside(other).map(|ready| ready.node == node)
+        });
+        assert_eq!(beside, [(count == 1).then_some(true); 2], "behind {count}");
+    }
 }

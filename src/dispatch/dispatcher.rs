@@ -179,6 +179,7 @@ fn shared(
     options: &DispatchOptions,
 ) -> Arc<Shared> {
     let (turn, count) = (Turn::default(), lanes.len());
+    let of_a_device = usize::from(options.groups) * usize::from(options.lanes);
     let (intake, is_handed_over) = (Arc::new(Intake::new(turn.sign())), turn.sign_of_handing_over());
     let is_ranked = policy.is_some();
     if is_ranked {
@@ -193,7 +194,7 @@ fn shared(
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
         state: Lock::new(state(me, layers, count, graph, parts)),
         lanes,
-        of_a_device: options.groups * options.lanes,
+        devices: std::array::from_fn(|lane| lane.checked_div(of_a_device).unwrap_or(0) as u8),
         of_a_group: options.lanes,
         has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
         span_events: Mutex::default(),

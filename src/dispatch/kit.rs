@@ -6,7 +6,7 @@ use copies::copy::CopyHandle;
 use graph::{NodeId, Priority};
 use hal::Event;
 
-use crate::dispatch::marks::Joins;
+use crate::dispatch::marks::{Join, Joins, Mark};
 use crate::work::function::{Function, Work};
 use crate::work::lane::Call;
 
@@ -70,10 +70,19 @@ pub(crate) struct Kit {
     pub ahead: Ahead,
     /// The step at hand, if it is another.
     pub other: Option<Step>,
-    /// The joins before the launch.
-    pub joins: Joins,
+    /// The joins before the launch: of its own lane, and of others.
+    pub own_mark: Option<Mark>,
+    pub joins: Vec<Join>,
     /// The copies of the launch.
     pub copies: Vec<CopyHandle>,
+}
+
+impl Kit {
+    /// The joins before the launch.
+    #[inline]
+    pub fn joins(&self) -> Joins<'_> {
+        Joins { own: self.own_mark, others: &self.joins }
+    }
 }
 
 /// A step that a thread takes without the lock, and that is no launch.

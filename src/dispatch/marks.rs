@@ -1,18 +1,16 @@
 //! The marks of a lane: events recorded in its stream, each behind a point of its timeline.
 
-use std::collections::VecDeque;
-
-use graph::Point;
 use hal::{Event, Nanos};
 
 use crate::dispatch::trail::Trail;
 
+mod joins;
+
+pub(crate) use joins::{Join, Joins, add_join};
+
 /// So many marks of a lane may be pending. A further one takes the place of the newest. While no thread waits, the
 /// device is asked about them so seldom that eight chains that join each other need more than eight.
 pub(crate) const MARKS_MAX: usize = 32;
-
-/// So many marks are made early in a lane behind a join that came late, and behind one that needed such a mark.
-const EARLY: u8 = 16;
 
 /// An event, recorded when all up to the point had been submitted, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,31 +26,6 @@ impl Mark {
     #[inline]
     pub fn new(value: u64, event: Event) -> Mark {
         Mark { value, event, seen: None }
-    }
-}
-
-/// An event that a lane waits for before a launch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Join {
-    /// Of the other lane.
-    pub lane: u8,
-    pub event: Event,
-    /// The point of the other lane that is to be marked by it first.
-    pub record: Option<u64>,
-}
-
-/// The joins of the launch at hand. Their memory is used again.
-#[derive(Debug, Default)]
-pub(crate) struct Joins {
-    /// The last point of the lane itself is to be marked. It is the first, so the mark waits for no other lane.
-    pub own: Option<Mark>,
-    pub others: Vec<Join>,
-}
-
-impl Joins {
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.own.is_none() && self.others.is_empty()
     }
 }
 
@@ -116,16 +89,19 @@ pub(crate) struct Marks {
     /// So many launches in the lane have its last point marked before them: other lanes have joined points behind
     /// which there was more, and waited for that too.
     early: u8,
+    /// That number before the last join.
+    early_before: u8,
     /// The nodes behind its last points.
     pub trail: Trail,
-    pending: VecDeque<Mark>,
+    /// The oldest first. They are few, so it costs little to move the others when some leave.
+    pending: Vec<Mark>,
     spare: Vec<Event>,
 }
 
 impl Default for Marks {
     fn default() -> Marks {
-        let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
-        let (trail, ends_with_kernel, early) = (Trail::default(), false, 0);
+        let (pending, spare, can_begin) = (Vec::new(), Vec::new(), Some(true));
+        let (trail, ends_with_kernel, [early, early_before]) = (Trail::default(), false, [0; 2]);
         let [submitted, wanted, awaited, covered, complete] = [0; 5];
         Marks {
             submitted,
@@ -136,6 +112,7 @@ impl Default for Marks {
             covered,
             complete,
             early,
+            early_before,
             trail,
             pending,
             spare,
@@ -162,7 +139,7 @@ impl Marks {
 
     #[inline(never)]
     fn take_newest_event(&mut self) -> Option<Event> {
-        let newest = self.pending.pop_back();
+        let newest = self.pending.pop();
         self.find_can_begin();
         newest.map(|mark| mark.event)
     }
@@ -176,65 +153,8 @@ impl Marks {
     #[inline]
     pub fn push(&mut self, mark: Mark) {
         self.covered = mark.value;
-        self.pending.push_back(mark);
+        self.pending.push(mark);
         self.can_begin = self.can_begin_behind_work();
-    }
-
-    /// The event for which another lane waits in place of a point: that of the first mark that stands for it, or of one
-    /// that is to be recorded. There is one: a lane has events, and they are pending or spare.
-    #[inline(always)] // a call would be a third of it
-    pub fn join(&mut self, point: Point) -> Join {
-        let Point { lane, value } = point;
-        if let Some(mark) = self.behind(value) {
-            if self.early > 0 && mark.value < self.submitted {
-                self.early = EARLY;
-            }
-            return Join { lane, event: mark.event, record: None };
-        }
-        if value < self.submitted {
-            self.early = EARLY;
-        }
-        let event = self.take_event().expect("a lane has events, and they are pending or spare");
-        Join { lane, event, record: Some(self.submitted) }
-    }
-
-    /// Whether points are to be marked early.
-    #[inline]
-    pub fn is_joined_late(&self) -> bool {
-        self.early > 0
-    }
-
-    /// The mark of the last point before the next launch, if points are marked early or this one `is_wanted`.
-    #[inline]
-    pub fn mark_own(&mut self, is_wanted: bool) -> Option<Mark> {
-        if !self.is_uncovered() || !(self.early > 0 || is_wanted) {
-            return None;
-        }
-        self.early = self.early.saturating_sub(1);
-        let event = self.take_event()?;
-        Some(Mark::new(self.submitted, event))
-    }
-
-    /// The first mark that stands for this point. It is one of the newest, if there is one.
-    #[inline]
-    pub fn behind(&self, value: u64) -> Option<Mark> {
-        // Most points that lanes join have none.
-        if value > self.covered { None } else { self.behind_covered(value) }
-    }
-
-    #[inline(never)]
-    fn behind_covered(&self, value: u64) -> Option<Mark> {
-        // Where each of the last points has a mark, it is this one.
-        let newest = self.pending.back()?;
-        let exact = self.pending.len().checked_sub(1 + (newest.value.saturating_sub(value)) as usize);
-        if let Some(mark) = exact.and_then(|place| self.pending.get(place)).filter(|mark| mark.value == value) {
-            return Some(*mark);
-        }
-        let mut place = self.pending.len();
-        while place > 0 && self.pending[place - 1].value >= value {
-            place -= 1;
-        }
-        self.pending.get(place).copied()
     }
 
     /// The thread on watch sees the marks at this time. The clock is not read where they are recorded: with that a task

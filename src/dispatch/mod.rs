@@ -16,7 +16,7 @@ pub(crate) mod kit;
 mod launching;
 mod lock;
 mod loss;
-mod marks;
+pub(crate) mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod options;

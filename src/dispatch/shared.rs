@@ -27,8 +27,8 @@ pub(crate) struct Shared {
     pub layers: Vec<Arc<Overtake>>,
     /// Those of the first device, then those of the next.
     pub lanes: Vec<PriorityStream>,
-    /// The lanes of a device.
-    pub of_a_device: u8,
+    /// The device of each lane.
+    pub devices: [u8; graph::LANES_MAX as usize],
     /// The lanes of a group.
     pub of_a_group: u8,
     /// Ready tasks are in the default order, and lanes have no bound: the steps of a template can be one task.
@@ -77,17 +77,23 @@ impl Shared {
     /// The first part of [`Shared::enter_here`]: to return the state in a result costs as much as to take the lock.
     #[inline]
     pub fn may_enter(&self) -> Result<(), Error> {
-        if self.process.is_this() { Ok(()) } else { Err(Error::Forked) }
+        if self.process.is_this() { Ok(()) } else { refuse_forked() }
     }
 
     /// The second.
     #[inline]
     pub fn enter_as_caller(self: &Arc<Shared>) -> Held<'_> {
-        let held = self.enter();
+        self.behind_news(self.enter())
+    }
+
+    /// A caller has the lock. Tasks that its thread has left are to be in the graph.
+    #[inline]
+    pub fn behind_news<'s>(self: &'s Arc<Shared>, held: Held<'s>) -> Held<'s> {
         if self.intake.has_news() { self.enter_behind_news(held) } else { held }
     }
 
     /// Tasks that arrive may be ready, and the caller may not look for steps.
+    #[cold]
     #[inline(never)]
     fn enter_behind_news<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) -> Held<'s> {
         held.look_in();
@@ -121,8 +127,7 @@ impl Shared {
     /// The device of a lane.
     #[inline]
     pub fn device_of(&self, lane: u8) -> u8 {
-        // Most often there is one device, and a division would take as long as a lookup.
-        if lane < self.of_a_device { 0 } else { lane / self.of_a_device }
+        self.devices[usize::from(lane) % self.devices.len()]
     }
 
     /// The first device's copy layer.
@@ -165,6 +170,11 @@ impl Shared {
         self.pump(held);
         Ok(())
     }
+}
+
+#[cold] // the compiler lays the way of all others out as the usual one
+fn refuse_forked() -> Result<(), Error> {
+    Err(Error::Forked)
 }
 
 impl Drop for Shared {

@@ -185,8 +185,11 @@ impl Sleepers {
     /// Whether there may be threads that have something to do.
     #[inline]
     pub fn may_call(&self, has_function: impl FnOnce() -> bool) -> bool {
-        (self.asleep != 0 && (self.misses_watch() || self.lacks_standby() || has_function()))
-            || self.called_watcher().is_some()
+        let may_call_watcher = match self.watch {
+            Watch::Free => false,
+            Watch::Kept { is_asleep, .. } => is_asleep & self.has_news,
+        };
+        may_call_watcher || (self.asleep != 0 && (self.misses_watch() || self.lacks_standby() || has_function()))
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use graph::{Cause, Kind, NodeId, Runner};
 
 use crate::dispatch::body::Kinds;
 use crate::dispatch::kit::{Kit, Launching, Step};
-use crate::dispatch::marks::{Joins, Mark};
+use crate::dispatch::marks::{Join, Joins, Mark};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
 use crate::work::caught::Panic;
@@ -52,10 +52,11 @@ impl State {
             || self.graph.has_light_function()
     }
 
-    /// Whether a node that is ready now is the next step, and the thread that finds it so takes it.
-    #[inline]
+    /// Whether a node that is ready now, and finds no other one in the graph's queue, is the next step, and the thread
+    /// that finds it so takes it.
+    #[inline(always)] // once in each of two ways to submit
     pub fn may_launch_at_once(&self) -> bool {
-        !(self.turn.is_taken() | self.is_closed) && !self.may_have_step()
+        !(self.turn.is_taken() | self.is_disturbed()) && !self.graph.has_light_function()
     }
 
     /// Whether the next step is that of a ready node of the device, and the thread that finds it so takes it.
@@ -176,10 +177,10 @@ impl State {
         if ready.joins.is_empty() {
             let marks = &mut self.marks[usize::from(lane)];
             kit.launching.call.can_begin.set(marks.can_begin);
-            kit.joins.others.clear();
-            kit.joins.own = marks.mark_own(false);
+            kit.joins.clear();
+            kit.own_mark = marks.mark_own(false);
         } else {
-            self.take_joins(lane, &mut kit.joins);
+            kit.own_mark = self.take_joins(lane, &mut kit.joins);
         }
         let body = self.bodies.running(node);
         if !matches!(body.work, Work::Launch(_)) {
@@ -190,20 +191,20 @@ impl State {
         Next::Launch
     }
 
-    /// The joins that the graph tells, for the launch at hand in this lane.
-    #[inline(always)] // once in each of two ways to launch
-    pub fn take_joins(&mut self, lane: u8, joins: &mut Joins) {
+    /// The joins with other lanes that the graph tells, for the launch at hand in this lane. Returns the mark of that
+    /// lane itself, if it is to have one.
+    fn take_joins(&mut self, lane: u8, joins: &mut Vec<Join>) -> Option<Mark> {
         let State { graph, marks, .. } = self;
         let mut is_own_wanted = false;
-        joins.others.clear();
+        joins.clear();
         for point in graph.joins() {
             if point.lane == lane {
                 is_own_wanted = true;
             } else {
-                joins.others.push(marks[usize::from(point.lane)].join(*point));
+                joins.push(marks[usize::from(point.lane)].join(*point));
             }
         }
-        joins.own = marks[usize::from(lane)].mark_own(is_own_wanted);
+        marks[usize::from(lane)].mark_own(is_own_wanted)
     }
 
     /// A node of the device without work is launched, such as a task that was named and has none.
@@ -238,12 +239,12 @@ impl State {
 
     /// The joins of a launch have been made.
     #[inline(always)] // as `launched`
-    pub fn joined(&mut self, lane: u8, joins: &Joins) {
+    pub fn joined(&mut self, lane: u8, joins: Joins<'_>) {
         let mut records = u64::from(joins.own.is_some());
         if let Some(mark) = joins.own {
             self.marks[usize::from(lane)].push(mark);
         }
-        for join in &joins.others {
+        for join in joins.others {
             if let Some(value) = join.record {
                 records += 1;
                 self.marks[usize::from(join.lane)].push(Mark::new(value, join.event));
@@ -258,13 +259,11 @@ impl State {
 
     /// A join could not be made.
     #[cold]
-    pub fn not_joined(&mut self, launching: &mut Launching, joins: Option<&Joins>, error: hal::Error) {
+    pub fn not_joined(&mut self, launching: &mut Launching, joins: Joins<'_>, error: hal::Error) {
         let (node, lane) = (launching.call.node, launching.call.lane);
-        if let Some(Joins { own, others }) = joins {
-            own.iter().for_each(|mark| self.marks[usize::from(lane)].give_back(mark.event));
-            for join in others.iter().filter(|join| join.record.is_some()) {
-                self.marks[usize::from(join.lane)].give_back(join.event);
-            }
+        joins.own.iter().for_each(|mark| self.marks[usize::from(lane)].give_back(mark.event));
+        for join in joins.others.iter().filter(|join| join.record.is_some()) {
+            self.marks[usize::from(join.lane)].give_back(join.event);
         }
         if let Some(body) = self.bodies.get(node) {
             std::mem::swap(&mut body.work, &mut launching.work);

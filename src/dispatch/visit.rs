@@ -1,6 +1,7 @@
 //! Visits: a thread takes the turn, and steps until there is none ([`take_steps`]), or until it has taken its share.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use contexts::CudaContext;
@@ -12,14 +13,16 @@ use crate::dispatch::body::bury;
 use crate::dispatch::inside;
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Joins, Mark};
-use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
-use crate::work::captures;
 use crate::work::caught::caught;
-use crate::work::fault::Reason;
-use crate::work::function::{Function, More, WorkResult};
-use crate::work::lane::{Call, Lane, Site};
+use crate::work::function::{Function, WorkResult};
+use crate::work::lane::Site;
+
+mod launches;
+
+/// The device of a thread that has not entered any.
+const NO_DEVICE: u8 = u8::MAX;
 
 /// So often a thread takes [`STEPS_MAX`] steps at most, and none of them behind this time.
 const PARTS_MAX: u32 = 8;
@@ -56,6 +59,7 @@ impl Shared {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn look_again<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
         let mut is_attended = false;
@@ -73,31 +77,33 @@ impl Shared {
     }
 
     /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
-    #[inline]
-    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
+    #[inline(always)] // in one place, where most of the launch is known
+    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching) {
+        // Its work is its node's again behind the launch: there is none to drop.
+        let launching = &mut *ManuallyDrop::new(launching);
         let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
         let (lane, visits) = (launching.call.lane, held.visits());
-        kit.joins.own = held.marks[usize::from(lane)].mark_own(false);
-        let is_done = if kit.joins.own.is_some() {
-            kit.joins.others.clear();
-            held.pause();
-            self.launch_behind(held, &mut launching, &kit.joins, &mut kit.copies, &mut visit)
+        let copies = &mut kit.copies;
+        let own = held.marks[usize::from(lane)].mark_own(false);
+        // Nothing has changed that a thread waits for.
+        held.pause();
+        let is_done = if own.is_some() {
+            self.launch_behind(held, launching, Joins { own, others: &[] }, copies, &mut visit)
         } else {
-            // Nothing has changed that a thread waits for.
-            held.pause();
-            self.launch_here(held, &mut launching, None, &mut kit.copies, &mut visit)
+            self.launch_here(held, launching, Joins::NONE, copies, &mut visit)
         };
         self.go_on(held, kit, &mut visit, is_done.then_some(visits));
     }
 
     /// As [`Shared::pump_from`], behind the joins that the graph tells.
-    #[inline]
-    pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
+    #[inline(always)] // as `pump_from`
+    pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching, own: Option<Mark>) {
+        let launching = &mut *ManuallyDrop::new(launching);
         let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
         let visits = held.visits();
-        held.take_joins(launching.call.lane, &mut kit.joins);
+        let Kit { joins, copies, .. } = &mut *kit;
         held.pause();
-        let is_done = self.launch_here(held, &mut launching, Some(&kit.joins), &mut kit.copies, &mut visit);
+        let is_done = self.launch_here(held, launching, Joins { own, others: joins }, copies, &mut visit);
         self.go_on(held, kit, &mut visit, is_done.then_some(visits));
     }
 
@@ -109,9 +115,10 @@ impl Shared {
         let (mut kit, _inside, mut visit) = self.begin_with_launch(&mut held);
         if held.launch_step_alone(&mut kit) {
             let_go(&mut held);
-            let Kit { launching, joins, copies, .. } = &mut *kit;
+            let Kit { launching, own_mark, joins, copies, .. } = &mut *kit;
+            let joins = Joins { own: *own_mark, others: joins };
             if joins.is_empty() {
-                self.launch_here(&mut held, launching, None, copies, &mut visit);
+                self.launch_here(&mut held, launching, Joins::NONE, copies, &mut visit);
             } else {
                 self.launch_behind(&mut held, launching, joins, copies, &mut visit);
             }
@@ -140,15 +147,24 @@ impl Shared {
         visits: Option<u64>,
     ) {
         held.collect();
-        held.kit = Some(kit);
+        // It has none: this is that one.
+        std::mem::forget(held.kit.replace(kit));
         let is_alone = visits.is_some_and(|visits| visits == held.visits()) && !held.intake.has_news();
         if !is_alone && held.may_have_step() {
-            self.take_steps(held, visit, &mut || false)
+            self.take_other_steps(held, visit);
         } else {
             held.turn.end()
         }
         held.sleepers.tell_of_points();
         self.leave(held, visit);
+    }
+
+    /// Takes the steps behind a launch. Most often there are none, so the compiler lays the way without them out as the
+    /// usual one.
+    #[cold]
+    #[inline(never)]
+    fn take_other_steps<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        self.take_steps(held, visit, &mut || false);
     }
 
     #[inline(never)]
@@ -178,13 +194,14 @@ impl Shared {
                 self.state.step_aside(&mut visit.answered);
             }
             let mut taken = 1;
-            let Kit { launching, ahead, other, joins, copies } = kit;
+            let Kit { launching, ahead, other, own_mark, joins, copies } = kit;
+            let joins = Joins { own: *own_mark, others: joins };
             if other.is_some() {
                 self.take(held, other, visit);
             } else if ahead.count > 0 {
                 taken = self.launch_volley(held, (launching, ahead), copies, visit, visits);
             } else if joins.is_empty() {
-                self.launch_here(held, launching, None, copies, visit);
+                self.launch_here(held, launching, Joins::NONE, copies, visit);
             } else {
                 self.launch_behind(held, launching, joins, copies, visit);
             }
@@ -220,131 +237,6 @@ impl Shared {
             None => held.take_again(),
         }
     }
-
-    /// As [`Shared::launch_here`], where there are joins.
-    #[inline(never)]
-    fn launch_behind<'s>(
-        self: &'s Arc<Shared>,
-        held: &mut Held<'s>,
-        launching: &mut Launching,
-        joins: &Joins,
-        copies: &mut Vec<CopyHandle>,
-        visit: &mut Visit<'s>,
-    ) -> bool {
-        self.launch_here(held, launching, Some(joins), copies, visit)
-    }
-
-    /// Makes a launch behind its joins, and takes the lock again to report it. Returns whether it is done.
-    #[inline(always)] // of four callers three have no joins; those that submit know most of the launch
-    fn launch_here<'s>(
-        self: &'s Arc<Shared>,
-        held: &mut Held<'s>,
-        launching: &mut Launching,
-        joins: Option<&Joins>,
-        copies: &mut Vec<CopyHandle>,
-        visit: &mut Visit<'s>,
-    ) -> bool {
-        let lane = launching.call.lane;
-        let mut joined = visit.begin(self, lane);
-        if let (Ok(()), Some(joins)) = (&joined, joins) {
-            joined = self.join(lane, joins);
-        }
-        if let Err(error) = joined {
-            held.take_again();
-            held.not_joined(launching, joins, error);
-            return false;
-        }
-        let (outcome, lost) = self.launch(launching, copies, visit);
-        held.take_again();
-        if let Some(joins) = joins {
-            held.joined(lane, joins);
-        }
-        let is_done = matches!(outcome, Ok(More::Done));
-        held.launched(launching, copies, outcome);
-        if let Some(error) = lost {
-            let fault = held.fault(launching.call.node, Reason::Device(*error));
-            held.lose(fault);
-            return false;
-        }
-        is_done
-    }
-
-    /// Calls the function of a launch. Returns its outcome, and the error of a device that is lost.
-    #[inline(always)] // as `launch_here`
-    pub fn launch(
-        &self,
-        launching: &mut Launching,
-        copies: &mut Vec<CopyHandle>,
-        visit: &Visit<'_>,
-    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
-        let Launching { call, work } = launching;
-        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies, beside: None };
-        let mut more = More::Done;
-        // Read alone: a move would read eight bytes where the function has written one, and wait for all stores before.
-        let outcome = caught(|| work.launch(&mut entered).map(|it| more = it)).map(|()| more);
-        if outcome.is_err() || visit.site.is_lent(call) {
-            self.look_after(call, outcome, visit)
-        } else {
-            (outcome, None)
-        }
-    }
-
-    /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
-    /// the launch, and the error of a device that is lost.
-    #[inline(never)]
-    fn look_after(
-        &self,
-        call: &Call,
-        mut outcome: WorkResult<More>,
-        visit: &Visit<'_>,
-    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
-        let (driver, stream) = (&*self.driver, self.lane(call.lane).raw());
-        if visit.site.is_lent(call) {
-            let (left_open, lost) = self.end_captured(call);
-            if left_open {
-                outcome = Err(captures::LEFT_OPEN.into());
-            }
-            if lost.is_some() {
-                return (outcome, lost);
-            }
-        }
-        if outcome.is_ok() {
-            return (outcome, None);
-        }
-        // A launch that failed may have left the device dead. Its streams say so.
-        let lost = hal::beside_captures(driver, || is_idle(driver, stream)).err();
-        (outcome, lost.map(Box::new))
-    }
-
-    /// Ends a capture that the function of a launch has left open. Returns whether it has, and the error of a stream
-    /// that cannot be used any more.
-    pub fn end_captured(&self, call: &Call) -> (bool, Option<Box<hal::Error>>) {
-        match captures::end(&*self.driver, self.lane(call.lane).raw()) {
-            Ok(left_open) => {
-                if left_open {
-                    self.enter().statistics.captures_ended += 1;
-                }
-                (left_open, None)
-            }
-            Err(error) => (true, Some(Box::new(error))),
-        }
-    }
-
-    /// Makes the joins of a launch in this lane.
-    #[inline(always)] // as `launch_here`
-    fn join(&self, lane: u8, joins: &Joins) -> hal::Result<()> {
-        let (driver, stream) = (&*self.driver, self.lane(lane).raw());
-        if let Some(mark) = joins.own {
-            driver.event_record(mark.event, stream)?;
-        }
-        for join in &joins.others {
-            if join.record.is_some() {
-                driver.event_record(join.event, self.lane(join.lane).raw())?;
-            }
-            driver.stream_wait_event(stream, join.event)?;
-        }
-        Ok(())
-    }
 }
 
 /// The part of the steps that a thread takes before it hands over.
@@ -370,8 +262,7 @@ impl Share {
 
 /// The context of a device is current: from the first step that needs it until one needs another, or this is dropped.
 pub(crate) struct Visit<'s> {
-    /// The first of the lanes of the device whose context is current, and how many there are, if one is.
-    lanes: (u8, u8),
+    /// The device is that whose context is current, or [`NO_DEVICE`].
     site: Site<'s>,
     /// The steps that the thread may still take.
     left: u32,
@@ -384,30 +275,31 @@ pub(crate) struct Visit<'s> {
 impl<'s> Visit<'s> {
     fn new(shared: &'s Shared) -> Visit<'s> {
         let Shared { driver, lent, of_a_group, .. } = shared;
-        let site = Site { inside: shared, driver, lent, device: 0, of_a_group: *of_a_group };
-        Visit { lanes: (0, 0), site, left: STEPS_MAX, answered: shared.state.knocks(), entered: None }
+        let site = Site { inside: shared, driver, lent, device: NO_DEVICE, of_a_group: *of_a_group };
+        Visit { site, left: STEPS_MAX, answered: shared.state.knocks(), entered: None }
     }
 
     #[inline(always)] // as `launch_here`
     pub fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
-        if lane.wrapping_sub(self.lanes.0) < self.lanes.1 { Ok(()) } else { self.change(shared, lane) }
+        let device = shared.device_of(lane);
+        if device == self.site.device { Ok(()) } else { self.change(shared, device) }
     }
 
     #[inline(always)] // as `launch_here`
-    fn change(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
-        let (device, count) = (shared.device_of(lane), shared.of_a_device);
-        (self.lanes, self.site.device) = ((device * count, count), device);
+    fn change(&mut self, shared: &'s Shared, device: u8) -> hal::Result<()> {
+        self.site.device = device;
         let context = shared.layers[usize::from(device)].cuda_context();
         if self.entered.is_none() && context.is_entered() { Ok(()) } else { self.enter(context) }
     }
 
+    #[cold]
     #[inline(never)]
     fn enter(&mut self, context: &'s CudaContext) -> hal::Result<()> {
         // The one before is current again first, for the next guard to bring back.
         self.entered = None;
         let entered = context.enter();
         if entered.is_err() {
-            self.lanes = (0, 0);
+            self.site.device = NO_DEVICE;
         }
         self.entered = Some(entered?);
         Ok(())

@@ -11,6 +11,7 @@ use copies::copy::CopyHandle;
 use graph::{Behind, Ready};
 
 use crate::dispatch::kit::{Ahead, Kit, Launching};
+use crate::dispatch::marks::Joins;
 use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
@@ -27,7 +28,7 @@ impl State {
         let first = kit.launching.call.node;
         // A mark is recorded behind a node that is waited for, before the next launch.
         let is_marked_early = self.marks[usize::from(kit.launching.call.lane)].is_joined_late();
-        if !kit.joins.is_empty() || is_marked_early || self.bodies.running(first).is_wanted {
+        if !kit.joins().is_empty() || is_marked_early || self.bodies.running(first).is_wanted {
             return;
         }
         let State { graph, bodies, .. } = self;
@@ -200,7 +201,7 @@ impl Shared {
         if let Err(error) = visit.begin(self, launching.call.lane) {
             held.take_again();
             held.take_back(launches);
-            held.not_joined(launching, None, error);
+            held.not_joined(launching, Joins::NONE, error);
             return 1;
         }
         let (mut outcome, mut lost) = self.launch(launching, copies, visit);

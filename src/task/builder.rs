@@ -172,23 +172,20 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if self.shared.intake.is_attended() && self.is_plain() {
             return self.submit_beside();
         }
-        self.submit_here()
+        if self.after[1].is_none() { self.submit_here() } else { self.submit_joining(None) }
     }
 
     #[inline]
     fn submit_here(self) -> Result<Handle, Error> {
         self.shared.may_enter()?;
-        let mut held = self.shared.enter_as_caller();
-        let Some((nodes, count)) = self.few_before(&held) else { return self.submit_waiting(held) };
-        let spec = self.spec(&nodes[..count]);
-        if count < 2
-            && let Some((node, lane)) = held.graph.append_running(&spec)
-        {
-            return Ok(self.submit_running(&mut held, node, lane));
+        let mut held = self.shared.enter();
+        if !self.is_usual() || !held.may_launch_at_once() {
+            return self.submit_otherwise(held);
         }
-        match held.graph.append_running_behind_joins(&spec) {
-            Some((node, lane)) => Ok(self.submit_joining(&mut held, node, lane)),
-            None => self.submit_waiting(held),
+        match self.append_running(&mut held) {
+            Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
+            None if held.graph.is_plain_and_at_rest() => self.submit_joining(Some(held)),
+            None => self.submit_otherwise(held),
         }
     }
 
@@ -235,6 +232,15 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             shared.look_in();
         }
         Ok(Handle::new(node, outcome))
+    }
+
+    /// As [`TaskBuilder::submit_waiting`], of a task that could have been launched at once. `cold` says nothing of the
+    /// tasks: it has the compiler keep the registers for those that are launched, which took a twentieth more without.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn submit_otherwise(self, held: Held<'t>) -> Result<Handle, Error> {
+        let held = self.shared.behind_news(held);
+        self.submit_waiting(held)
     }
 
     #[inline(never)]

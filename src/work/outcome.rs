@@ -125,8 +125,15 @@ impl Outcome {
         match outcome.state.load(Ordering::Relaxed) {
             DONE if is_own => outcome.state.store(PENDING, Ordering::Relaxed),
             PENDING if is_own => {}
-            _ => *outcome = Outcome::new(home),
+            _ => Outcome::replace(outcome, home),
         }
+    }
+
+    /// A handle has it still: a new one takes its place.
+    #[cold]
+    #[inline(never)]
+    fn replace(outcome: &mut Arc<Outcome>, home: &Home) {
+        *outcome = Outcome::new(home);
     }
 }
 

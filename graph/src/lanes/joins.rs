@@ -43,17 +43,27 @@ impl Lanes {
     /// The node at hand, in this lane, has to come after `point`.
     #[inline]
     pub fn join(&mut self, lane: u8, point: Point, joins: &mut Vec<Point>) {
+        self.join_by(lane, point, |point| add(point, joins));
+    }
+
+    /// As [`Lanes::join`], where `add` adds a point to those of the node. It returns whether that is the first of its
+    /// lane.
+    #[inline(always)] // as `add`
+    pub fn join_by(&mut self, lane: u8, point: Point, add: impl FnOnce(Point) -> bool) {
         if lane != point.lane && self.is_open(point) {
-            self.join_open(lane, point, joins);
+            self.join_open(lane, point, add);
         }
     }
 
-    /// It has to come after the last point of its own lane, which is of another strand.
-    pub fn join_own(&mut self, lane: u8, joins: &mut Vec<Point>) {
+    /// It has to come after the last point of its own lane, which is of another strand. Returns that, if there is one
+    /// that it has to join: no other point of its lane is.
+    pub fn join_own(&mut self, lane: u8) -> Option<Point> {
         let point = Point { lane, value: self.lanes[usize::from(lane) % LANES].submitted };
+        let mut joined = None;
         if self.is_open(point) {
-            self.join_open(lane, point, joins);
+            self.join_open(lane, point, |point| joined.replace(point).is_none());
         }
+        joined
     }
 
     /// `point` is one of those that a node of no lane stands for, unless it is complete.
@@ -71,7 +81,7 @@ impl Lanes {
     }
 
     #[inline]
-    fn join_open(&mut self, lane: u8, point: Point, joins: &mut Vec<Point>) {
+    fn join_open(&mut self, lane: u8, point: Point, add: impl FnOnce(Point) -> bool) {
         let pair = usize::from(lane) * usize::from(self.count) + usize::from(point.lane);
         let joined = &mut self.joined[pair];
         if *joined >= point.value {
@@ -79,7 +89,7 @@ impl Lanes {
             return;
         }
         *joined = point.value;
-        if add(point, joins) {
+        if add(point) {
             self.joins += 1;
         } else {
             self.joins_saved += 1;

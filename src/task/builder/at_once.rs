@@ -3,34 +3,31 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use graph::NodeId;
+use graph::{NodeId, Point};
 
-use super::{FEW, TaskBuilder};
+use super::TaskBuilder;
 use crate::dispatch::kit::Launching;
+use crate::dispatch::marks::add_join;
 use crate::dispatch::shared::Held;
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
+use crate::work::fault::Error;
 use crate::work::lane::{Call, Submitted};
 
 impl<'t> TaskBuilder<'t, '_> {
-    /// The nodes of the few tasks before it, and how many they are, if it may be launched now by this thread.
-    #[inline]
-    pub(super) fn few_before(&self, held: &State) -> Option<([NodeId; FEW], usize)> {
-        if !self.is_usual() || !held.may_launch_at_once() {
+    /// Appends a task that may be launched now by this thread, behind one other task at most, and hands it out.
+    #[inline(always)] // in one place
+    pub(super) fn append_running(&self, held: &mut State) -> Option<(NodeId, u8)> {
+        let may_follow =
+            |first: &Handle| Self::may_follow(first, |first| held.bodies.are_home_of(first.shared_outcome()));
+        if !self.after[0].is_none_or(may_follow) {
             return None;
         }
-        let (mut nodes, mut count) = ([NodeId::NONE; FEW], 0);
-        for (place, first) in nodes.iter_mut().zip(self.after.iter().map_while(|first| *first)) {
-            if !Self::may_follow(first, |first| held.bodies.are_home_of(first.shared_outcome())) {
-                return None;
-            }
-            *place = first.node();
-            count += 1;
-        }
-        Some((nodes, count))
+        let after = self.after[0].map(Handle::node);
+        held.graph.append_running(&self.spec(after.as_slice()))
     }
 
-    #[inline]
+    #[inline(always)] // in one place
     pub(super) fn submit_running(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
         let can_begin = held.marks[usize::from(lane)].can_begin;
         let shared = self.shared;
@@ -39,14 +36,38 @@ impl<'t> TaskBuilder<'t, '_> {
         handle
     }
 
+    /// Submits the task, and launches it behind the joins with the few tasks before it, if it may be launched now by
+    /// this thread. With the lock that is held, that is known.
     #[inline(never)]
-    pub(super) fn submit_joining(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
-        let has_joins = !held.graph.joins().is_empty();
-        let can_begin = if has_joins { Some(false) } else { held.marks[usize::from(lane)].can_begin };
+    pub(super) fn submit_joining(self, known: Option<Held<'t>>) -> Result<Handle, Error> {
+        let mut held;
+        if let Some(known) = known {
+            held = known;
+        } else {
+            self.shared.may_enter()?;
+            held = self.shared.enter();
+            if !self.is_usual() || !held.may_launch_at_once() {
+                return self.submit_otherwise(held);
+            }
+        }
+        let State { graph, bodies, marks, kit, .. } = &mut *held;
+        let joins = &mut kit.get_or_insert_default().joins;
+        joins.clear();
+        let join = |point: Point| add_join(joins, marks, point);
+        let before = self.after.iter().map_while(|first| *first).map(|first| {
+            Self::may_follow(first, |first| bodies.are_home_of(first.shared_outcome())).then(|| first.node())
+        });
+        let Some((node, lane, own)) = graph.append_running_behind_joins(&self.spec(&[]), before, join) else {
+            return self.submit_otherwise(held);
+        };
+        let has_joins = own.is_some() || !joins.is_empty();
+        let marks = &mut marks[usize::from(lane)];
+        let can_begin = if has_joins { Some(false) } else { marks.can_begin };
+        let own = marks.mark_own(own.is_some());
         let shared = self.shared;
-        let (handle, launching) = self.into_launch(held, node, lane, can_begin);
-        shared.pump_from_joining(held, launching);
-        handle
+        let (handle, launching) = self.into_launch(&mut held, node, lane, can_begin);
+        shared.pump_from_joining(&mut held, launching, own);
+        Ok(handle)
     }
 
     /// The task has been handed out.
