@@ -31,38 +31,50 @@ pub fn chunk_bytes(blocking_max: Nanos, bytes_per_second: u64, fixed_cost: Nanos
 /// exactly once. A row wider than a chunk is cut; otherwise chunks are whole rows.
 #[must_use]
 pub fn cut(shape: &Shape, chunk_bytes: u64) -> Vec<Shape> {
+    cut_rising(shape, chunk_bytes, chunk_bytes)
+}
+
+/// Cuts a row of bytes as [`cut`] does, but its first half into chunks of at most `first_bytes`. Copies that share an
+/// engine chunk by chunk would all end late. Cut so, the one that is further on has the larger share, and they end one
+/// after another. Several rows are cut into chunks of one length.
+#[must_use]
+pub fn cut_rising(shape: &Shape, first_bytes: u64, chunk_bytes: u64) -> Vec<Shape> {
     let shape = shape.flattened();
     let chunk_bytes = chunk_bytes.max(1);
+    let first_bytes = first_bytes.clamp(1, chunk_bytes);
+    let mut chunks = Vec::new();
     if shape.bytes() == 0 {
-        return Vec::new();
+        return chunks;
     }
     if shape.bytes() <= chunk_bytes {
-        return vec![shape];
+        chunks.push(shape);
+        return chunks;
     }
     if shape.is_linear() {
-        return cut_linear(&shape, chunk_bytes).collect();
+        cut_linear(&shape, first_bytes, chunk_bytes, &mut chunks);
+        return chunks;
     }
-    let mut chunks = Vec::new();
     for slice in 0..shape.depth {
         cut_slice(&shape, slice, chunk_bytes, &mut chunks);
     }
     chunks
 }
 
-fn cut_linear(shape: &Shape, chunk_bytes: u64) -> impl Iterator<Item = Shape> {
-    let total = shape.width_bytes;
-    let shape = *shape;
-    (0..total.div_ceil(chunk_bytes)).map(move |index| {
-        let offset = index * chunk_bytes;
-        shape.bytes_from(offset, chunk_bytes.min(total - offset))
-    })
+fn cut_linear(shape: &Shape, first_bytes: u64, chunk_bytes: u64, chunks: &mut Vec<Shape>) {
+    let (total, mut offset) = (shape.width_bytes, 0);
+    while offset < total {
+        let limit = if offset < total / 2 { first_bytes } else { chunk_bytes };
+        let bytes = limit.min(total - offset);
+        chunks.push(shape.bytes_from(offset, bytes));
+        offset += bytes;
+    }
 }
 
 fn cut_slice(shape: &Shape, slice: u64, chunk_bytes: u64, chunks: &mut Vec<Shape>) {
     if shape.width_bytes > chunk_bytes {
         for row in 0..shape.rows {
             let row = shape.rows_from(slice, row, 1).flattened();
-            chunks.extend(cut_linear(&row, chunk_bytes));
+            cut_linear(&row, chunk_bytes, chunk_bytes, chunks);
         }
         return;
     }
@@ -84,6 +96,18 @@ mod tests {
         assert_eq!(chunk_bytes(Nanos::from_us(40), 55 * gigabyte, Nanos::ZERO) / 1024, 2112);
         assert_eq!(chunk_bytes(Nanos::from_us(1), 55 * gigabyte, Nanos::from_us(3)), GRAIN_BYTES, "never nothing");
         assert_eq!(chunk_bytes(Nanos::MAX, u64::MAX, Nanos::ZERO) % GRAIN_BYTES, 0, "no overflow");
+    }
+
+    #[test]
+    fn the_first_half_of_a_row_is_cut_shorter() {
+        let lengths = |shape: Shape| cut_rising(&shape, 2 << 20, 4 << 20).iter().map(Shape::bytes).collect::<Vec<_>>();
+        let linear = |bytes| Shape::linear(0, 0, bytes);
+        assert_eq!(lengths(linear(16 << 20)), [2, 2, 2, 2, 4, 4].map(|mebibytes| mebibytes << 20));
+        assert_eq!(lengths(linear(4 << 20)), [4 << 20], "one chunk is not cut for that");
+        assert_eq!(lengths(linear((4 << 20) + 2)), [2 << 20, 2 << 20, 2]);
+        let rows = Shape { rows: 4, target: Side::unified(0).pitched(4 << 20, 16 << 20), ..linear(3 << 20) };
+        assert_eq!(lengths(rows), [3 << 20; 4]);
+        assert_eq!(cut_rising(&linear(16 << 20), 4 << 20, 4 << 20), cut(&linear(16 << 20), 4 << 20));
     }
 
     /// Every byte of the shape as (target, source), in order of the copy.
@@ -123,6 +147,21 @@ mod tests {
             let moved: Vec<_> = chunks.iter().flat_map(bytes_of).collect();
             prop_assert_eq!(moved, bytes_of(&shape));
             prop_assert!(chunks.iter().all(|c| c.bytes() <= chunk && c.bytes() > 0));
+        }
+
+        #[test]
+        fn chunks_that_rise_move_every_byte_once_and_in_order(
+            bytes in 1u64..2_000_000, first in 1u64..300_000, chunk in 1u64..600_000,
+        ) {
+            let chunks = cut_rising(&Shape::linear(1 << 30, 1 << 20, bytes), first, chunk);
+            let ends = chunks.iter().scan(0, |end, chunk| {
+                let begins = *end;
+                *end += chunk.bytes();
+                Some((chunk.target.address - (1 << 30), chunk.source.address - (1 << 20), begins))
+            });
+            prop_assert!(ends.into_iter().all(|(target, source, begins)| target == begins && source == begins));
+            prop_assert_eq!(chunks.iter().map(Shape::bytes).sum::<u64>(), bytes);
+            prop_assert!(chunks.iter().all(|part| part.bytes() <= chunk && part.bytes() > 0));
         }
 
         #[test]

@@ -71,7 +71,8 @@ impl Expected {
     /// one turn more of each stream of bulk; an event does not.
     ///
     /// All others go in chunks of half that length. Where copies of two or three streams take turns on the engine,
-    /// chunks are a third or a quarter of it. A copy that is on its way stays as it is.
+    /// chunks are a third or a quarter of it. Those of the first half of a copy are shorter still, so that the copies
+    /// of such streams end one after another. A copy that is on its way stays as it is.
     ///
     /// # Example
     /// ```

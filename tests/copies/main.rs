@@ -144,6 +144,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("turns::three_streams_go_in_chunks", model::turns::three_streams_go_in_chunks),
     ("turns::one_that_tolerates_none_waits_for_a_turn", model::turns::one_that_tolerates_none_waits_for_a_turn),
     ("turns::streams_without_queues_go_in_chunks", model::turns::streams_without_queues_go_in_chunks),
+    ("turns::chains_alternate", model::turns::chains_alternate),
     ("unpinned::pageable_beside_bulk", model::unpinned::pageable_beside_bulk),
     ("unpinned::pinned_beside_bulk", model::unpinned::pinned_beside_bulk),
     ("faults::every_call_of_the_service", model::service::every_call),

@@ -67,6 +67,13 @@ impl Turn {
         (self.tolerated.0 / 2 > blocking_max.0).then_some(share)
     }
 
+    /// The length of the chunks of the first half of a copy whose others have that of `chunk`: half of it beside bulk
+    /// of other streams, unless the gaps between chunks would take a tenth of that (`docs/decisions`, rising chunks).
+    pub(crate) fn first_chunk(&self, chunk: Nanos) -> Nanos {
+        let half = Nanos(chunk.0 / 2);
+        if self.others.streams > 0 && half.0 >= 10 * ENGINE_GAP.0 { half } else { chunk }
+    }
+
     /// Whether such chunks keep to the tolerance beside the whole copies of other streams.
     pub(crate) fn admits_chunks(&self, blocking_max: Nanos) -> bool {
         self.chunk(blocking_max).is_some_and(|share| self.others.longest_whole <= share)

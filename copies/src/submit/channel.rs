@@ -23,8 +23,11 @@ impl Planned<'_> {
             // Whole copies of other streams have come meanwhile.
             return Err(Setback::Occupied.into());
         }
-        let chunk_bytes = engine.chunk_bytes(chunk.unwrap_or(inner.options.blocking_max));
-        let chunks: Vec<Shape> = self.asked.cargo.shapes().flat_map(|shape| chunk::cut(&shape, chunk_bytes)).collect();
+        let last = chunk.unwrap_or(inner.options.blocking_max);
+        let first = chunk.map_or(last, |chunk| turn.first_chunk(chunk));
+        let [first, last] = [first, last].map(|length| engine.chunk_bytes(length));
+        let shapes = self.asked.cargo.shapes();
+        let chunks: Vec<Shape> = shapes.flat_map(|shape| chunk::cut_rising(&shape, first, last)).collect();
         inner.records.counters.chunked(chunks.len());
         let submission = Submission {
             from: self.asked.stream.stream,

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::model::on;
 use crate::rig::Rig;
 use crate::scene::{Lane, Scene, Seen, TOLERANCE};
+use crate::word::Gate;
 
 const MIB: u64 = 1 << 20;
 /// A little more than 4 MiB keep an engine.
@@ -99,6 +100,45 @@ pub fn one_that_tolerates_none_waits_for_a_turn() -> Outcome {
             ensure!(!rig.driver().stream_query(bulk.stream.raw())?, "bulk had ended before");
             drop(camera);
             Ok(bulk.stream.synchronize()?)
+        },
+    )
+}
+
+/// The copies of a chain, up and down in turn.
+const ROUNDS: u32 = 16;
+
+/// The time of so many chains, each of copies up and down in one stream.
+fn time_of(rig: &Rig, chains: &[[Lane; 2]]) -> Result<Nanos, Failure> {
+    let gates = chains.iter().map(|[up, _]| rig.gate(up.stream.raw())).collect::<Result<Vec<_>, Failure>>()?;
+    for lane in (0..ROUNDS).flat_map(|_| chains.iter().flatten()) {
+        same("a way of a chain", &lane.copy()?.plan(), &Plan::Engine { raises: false })?;
+    }
+    let host = rig.driver().host();
+    let began = host.now();
+    gates.iter().for_each(Gate::open);
+    chains.iter().flatten().try_for_each(|lane| lane.stream.synchronize())?;
+    Ok(host.now().since(began))
+}
+
+/// Two chains begin together. Soon one of them copies up while the other copies down, in place of both up and both down
+/// at half of the rate.
+pub fn chains_alternate() -> Outcome {
+    let connections = Connections { max: None, copy: Some(16) };
+    on(
+        |builder| builder.connections(connections).payload(Payload::TimingOnly),
+        |_, rig| {
+            let overtake = bed::open(rig, Options::default())?;
+            let _camera = overtake.expect(overtake.priorities().highest(), None)?.tolerating(Nanos::from_us(300));
+            let chain = |_| {
+                let raw = rig.stream()?;
+                let lane = |to_device| Lane::new(rig, overtake.adopt(raw, Priority::LOWEST)?, 32 * MIB, to_device);
+                Ok([lane(true)?, lane(false)?])
+            };
+            let chains = (0..2).map(chain).collect::<Result<Vec<_>, Failure>>()?;
+            time_of(rig, &chains)?;
+            let (one, both) = (time_of(rig, &chains[..1])?, time_of(rig, &chains)?);
+            ensure!(both.0 * 10 <= one.0 * 14, "one chain takes {one}, two take {both}");
+            Ok(())
         },
     )
 }

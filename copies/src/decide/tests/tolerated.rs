@@ -164,3 +164,14 @@ fn the_engine_is_asked_only_about_copies_that_may_keep_it() {
     assert_eq!(decide(&Known { priority: at(6), ..unknown(&options, &large) }), Go(Plan::Urgent));
     assert_eq!(decide(&Known { priority: at(3), ..unknown(&options, &small) }), Go(Plan::Engine { raises: true }));
 }
+
+/// Beside bulk of other streams, and while the gaps between them take no tenth.
+#[test]
+fn the_first_chunks_are_half_as_long() {
+    let first = |streams, chunk_ns| {
+        let others = Others { streams, ..Others::default() };
+        Turn { others, ..in_chunks() }.first_chunk(Nanos(chunk_ns)).0
+    };
+    assert_eq!([0, 1, 2].map(|streams| first(streams, 80_000)), [80_000, 40_000, 40_000]);
+    assert_eq!([51_998, 52_000].map(|chunk| first(1, chunk)), [51_998, 26_000]);
+}
