@@ -2,6 +2,7 @@
 
 mod automatic;
 mod content;
+mod contention;
 mod devices;
 mod hand;
 mod memory;

@@ -13,6 +13,7 @@ use super::super::tasks::{Part, judged, median_ns, row};
 use super::super::yard::{self, Yard};
 use super::automatic::Automatic;
 use super::content;
+use super::contention::Contention;
 use super::hand::{Half, Hand};
 use super::memory::Memory;
 use super::parts::Parts;
@@ -64,6 +65,8 @@ struct Measured {
     samples: [Vec<Vec<u64>>; WAYS.len()],
     /// By round.
     bounds_ns: Vec<f64>,
+    /// With the contention that the halves show in the same round.
+    contended_ns: Vec<f64>,
     /// Samples of each half of the program by hand, by round, and the least time of the half if nothing in it ran
     /// beside the rest: of the copies by one engine for each way, and of the computations one by one.
     halves: [Vec<Vec<u64>>; HALVES.len()],
@@ -130,8 +133,9 @@ impl Subject {
         let (program, plan, memory) = (&self.program, &self.plan, &self.memory);
         let parts = Parts::measure(yard, program, plan, memory)?;
         measured.bounds_ns.push(parts.bound_ns(program, plan));
-        let sum = parts.kernels.iter().sum();
-        let copies = Parts { kernels: vec![0.0; parts.kernels.len()], ..parts };
+        let sum: f64 = parts.kernels.iter().sum();
+        let copies = Parts { kernels: vec![0.0; parts.kernels.len()], ..parts.clone() };
+        let mut factors = [1.0; HALVES.len()];
         for (place, alone_ns) in [copies.bound_ns(program, plan), sum].into_iter().enumerate() {
             let hand = Hand::streams(yard, program, plan, memory)?.half(HALVES[place].1);
             let host = yard.ground.driver().host();
@@ -141,9 +145,15 @@ impl Subject {
                 hand.run()?;
                 Ok(host.now().since(start).0)
             };
-            measured.halves[place].push((0..HALF_SAMPLES).map(sample).collect::<Result<_>>()?);
+            let samples = (0..HALF_SAMPLES).map(sample).collect::<Result<Vec<u64>>>()?;
+            if let Some(median) = median_ns(&samples).filter(|_| alone_ns > 0.0) {
+                factors[place] = median / alone_ns;
+            }
+            measured.halves[place].push(samples);
             measured.halves_alone_ns[place].push(alone_ns);
         }
+        let contention = Contention::new(factors[0], factors[1]);
+        measured.contended_ns.push(parts.contended_ns(program, plan, contention));
         Ok(())
     }
 
@@ -217,13 +227,16 @@ fn rows(subject: &Subject, measured: &Measured) -> Vec<BenchRow> {
             ..row(name, transport, "both", &measured.samples[place].concat())
         }
     };
-    let bounds: Vec<u64> = measured.bounds_ns.iter().map(|bound| *bound as u64).collect();
-    let ratios = measured.bounds_ns.iter().zip(measured.medians(0)).map(|(bound, serial)| bound / serial);
-    let bound = BenchRow {
-        setting: setting.clone(),
-        ratio: Spread::of(ratios.collect()),
-        ..row("bound", "engine", "both", &bounds)
+    let computed = |name, bounds_ns: &[f64]| {
+        let bounds: Vec<u64> = bounds_ns.iter().map(|bound| *bound as u64).collect();
+        let ratios = bounds_ns.iter().zip(measured.medians(0)).map(|(bound, serial)| bound / serial);
+        BenchRow {
+            setting: setting.clone(),
+            ratio: Spread::of(ratios.collect()),
+            ..row(name, "engine", "both", &bounds)
+        }
     };
+    let bounds = [computed("bound", &measured.bounds_ns), computed("bound with contention", &measured.contended_ns)];
     let of_half = |(place, (name, _)): (usize, &(&str, Half))| {
         let medians = measured.halves[place].iter().filter_map(|samples| median_ns(samples));
         let by_alone = medians.zip(&measured.halves_alone_ns[place]).filter(|(_, alone)| **alone > 0.0);
@@ -234,7 +247,7 @@ fn rows(subject: &Subject, measured: &Measured) -> Vec<BenchRow> {
         }
     };
     let halves = HALVES.iter().enumerate().map(of_half);
-    WAYS.iter().enumerate().map(of_way).chain([bound]).chain(halves).collect()
+    WAYS.iter().enumerate().map(of_way).chain(bounds).chain(halves).collect()
 }
 
 fn verdict(subjects: &[Subject], all: &[Measured]) -> Vec<String> {
@@ -251,6 +264,8 @@ fn verdict(subjects: &[Subject], all: &[Measured]) -> Vec<String> {
         let name = &subject.program.name;
         let bounds = measured.bounds_ns.iter().zip(measured.medians(OURS)).map(|(bound, own)| bound / own);
         judge(format!("{name}: bound by automatic"), bounds.collect(), OF_BOUND, false);
+        let contended = measured.contended_ns.iter().zip(measured.medians(OURS)).map(|(bound, own)| bound / own);
+        judge(format!("{name}: bound with contention by automatic"), contended.collect(), OF_BOUND, false);
         judge(format!("{name}: serial by automatic"), measured.ratios(0, OURS), 1.0, false);
         judge(format!("{name}: automatic by hand"), measured.ratios(OURS, HAND), BY_HAND, true);
     }
