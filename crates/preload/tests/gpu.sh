@@ -46,6 +46,19 @@ build() { # name source flags
     -o "$bin/$1" -L "$bin" -L "$out/link" ${3//@bin/$bin} -ldl 2>"$out/$1.gcc" || { cat "$out/$1.gcc"; return 1; }
 }
 
+# The threads of a program that will not end in its time: where each is in the kernel, and its stack if there is gdb.
+stacks() { # program
+  local pid task debugger
+  debugger=$(command -v gdb || command -v cuda-gdb || true)
+  for pid in $(pgrep -f "^$1( |\$)"); do
+    echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    for task in /proc/"$pid"/task/*; do
+      echo "${task##*/} $(cat "$task/comm") in $(cat "$task/wchan"), system call $(cut -d' ' -f1 "$task/syscall")"
+    done
+    [ -z "$debugger" ] || timeout -k 1 8 "$debugger" -p "$pid" -batch -ex 'thread apply all backtrace 16' 2>/dev/null
+  done
+}
+
 run() { # deployment name arguments...
   local deployment=$1 name=$2 folder=$out/reports/$1/$2
   shift 2
@@ -63,8 +76,13 @@ run() { # deployment name arguments...
     no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_STAGING_BYTES_MIN=4K) ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")
+  # A process of its own that waits for nothing to read, so that no `sleep` outlives it.
+  (exec 9<> <(:) && ! read -rt $((limit_s > 12 ? limit_s - 10 : limit_s / 2)) -u 9 && stacks "$bin/$name" >"$folder/stacks" 2>&1) &
+  local onlooker=$!
   timeout -k 1 "$limit_s" env "${set[@]}" "$bin/$name" "$@" >"$folder/output" 2>"$folder/errors"
   echo $? >"$folder/status"
+  kill "$onlooker" 2>/dev/null
+  wait "$onlooker" 2>/dev/null
   case $expected,$deployment in warns,* | *,no_slots) sed -i '/^overtake: /d' "$folder/errors" ;; esac
 }
 
