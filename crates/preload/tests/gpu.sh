@@ -76,9 +76,10 @@ run() { # deployment name arguments...
     no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_STAGING_BYTES_MIN=4K) ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")
-  # A process of its own that waits for nothing to read, so that no `sleep` outlives it.
-  (exec 9<> <(:) && ! read -rt $((limit_s > 12 ? limit_s - 10 : limit_s / 2)) -u 9 && stacks "$bin/$name" >"$folder/stacks" 2>&1) &
-  local onlooker=$!
+  local onlooker patience_s=$((limit_s > 12 ? limit_s - 10 : limit_s / 2))
+  # It waits for something to read that never comes, so that no `sleep` outlives it.
+  (exec 9<> <(:) && ! read -rt "$patience_s" -u 9 && stacks "$bin/$name" >"$folder/stacks" 2>&1) &
+  onlooker=$!
   timeout -k 1 "$limit_s" env "${set[@]}" "$bin/$name" "$@" >"$folder/output" 2>"$folder/errors"
   echo $? >"$folder/status"
   kill "$onlooker" 2>/dev/null
