@@ -6,15 +6,12 @@
 // Threads take pieces of 512 MiB of fresh private memory in turn, and copy a slot of their own into each. Each figure
 // is the median of three runs. "Written again" finds all pages present.
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-enum { RUNS = 3, THREADS_MAX = 8, POPULATE_WRITE = 23 };
+#include "crew.h"
+
+enum { POPULATE_WRITE = 23 };
 enum way { ADVICE, FAULTS, AGAIN, WAYS };
 static const char *const names[WAYS] = {"advice and copy", "copy with faults", "written again"};
 static const size_t all_bytes = (size_t)512 << 20;
@@ -22,22 +19,6 @@ static const size_t all_bytes = (size_t)512 << 20;
 static enum way way;
 static size_t piece_bytes;
 static char *target;
-static atomic_size_t next;
-
-static void check(int is_right, const char *what)
-{
-    if (!is_right) {
-        perror(what);
-        exit(1);
-    }
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void *fill(void *slot)
 {
@@ -52,7 +33,6 @@ static void *fill(void *slot)
 
 static double run_gbps(int threads)
 {
-    pthread_t started[THREADS_MAX];
     void *slots[THREADS_MAX];
     target = mmap(NULL, all_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(target != MAP_FAILED, "mmap");
@@ -63,23 +43,11 @@ static double run_gbps(int threads)
         check(slots[number] != NULL, "malloc");
         memset(slots[number], 7, piece_bytes);
     }
-    next = 0;
-    double begin_s = now_s();
-    for (int number = 0; number < threads; number++)
-        check(!pthread_create(&started[number], NULL, fill, slots[number]), "pthread_create");
-    for (int number = 0; number < threads; number++)
-        pthread_join(started[number], NULL);
-    double gbps = (double)all_bytes / (now_s() - begin_s) / 1e9;
+    double gbps = crew_gbps(threads, fill, slots, all_bytes);
     for (int number = 0; number < threads; number++)
         free(slots[number]);
     munmap(target, all_bytes);
     return gbps;
-}
-
-static int compare(const void *left, const void *right)
-{
-    double difference = *(const double *)left - *(const double *)right;
-    return (difference > 0) - (difference < 0);
 }
 
 int main(void)
@@ -89,13 +57,8 @@ int main(void)
     for (int row = 0; row < 2; row++)
         for (piece_bytes = 256 << 10; piece_bytes <= 4 << 20; piece_bytes *= 4) {
             printf("%d threads, pieces of %4zu KiB, GB/s:", threads[row], piece_bytes >> 10);
-            for (way = 0; way < WAYS; way++) {
-                double runs[RUNS];
-                for (int run = 0; run < RUNS; run++)
-                    runs[run] = run_gbps(threads[row]);
-                qsort(runs, RUNS, sizeof *runs, compare);
-                printf("  %s %5.1f", names[way], runs[RUNS / 2]);
-            }
+            for (way = 0; way < WAYS; way++)
+                printf("  %s %5.1f", names[way], median_gbps(threads[row], run_gbps));
             printf("\n");
         }
     return 0;

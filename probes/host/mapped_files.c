@@ -8,17 +8,13 @@
 // median of three runs, with a new mapping each ("copy alone" has one whose pages are present).
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { RUNS = 3, THREADS_MAX = 8, SLOTS = 9, POPULATE_READ = 22 };
+#include "crew.h"
+
+enum { SLOTS = 9, POPULATE_READ = 22 };
 enum way { POPULATE_AND_COPY, COPY_ALONE, READ, POPULATE_ALONE, WAYS };
 static const char *const names[WAYS] = {"populate and copy", "copy alone", "read", "populate alone"};
 static const size_t file_bytes = (size_t)1600 << 20;
@@ -27,22 +23,6 @@ static enum way way;
 static size_t piece_bytes;
 static int file;
 static char *map;
-static atomic_size_t next;
-
-static void check(int is_right, const char *what)
-{
-    if (!is_right) {
-        perror(what);
-        exit(1);
-    }
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void *memory(size_t bytes)
 {
@@ -68,7 +48,6 @@ static void *bring(void *slots)
 
 static double run_gbps(int threads)
 {
-    pthread_t started[THREADS_MAX];
     void *slots[THREADS_MAX];
     map = mmap(NULL, file_bytes, PROT_READ, MAP_SHARED, file, 0);
     check(map != MAP_FAILED, "mmap");
@@ -76,32 +55,11 @@ static double run_gbps(int threads)
         check(!madvise(map, file_bytes, POPULATE_READ), "madvise");
     for (int number = 0; number < threads; number++)
         slots[number] = memory(SLOTS * piece_bytes);
-    next = 0;
-    double begin_s = now_s();
-    for (int number = 0; number < threads; number++)
-        check(!pthread_create(&started[number], NULL, bring, slots[number]), "pthread_create");
-    for (int number = 0; number < threads; number++)
-        pthread_join(started[number], NULL);
-    double gbps = (double)file_bytes / (now_s() - begin_s) / 1e9;
+    double gbps = crew_gbps(threads, bring, slots, file_bytes);
     for (int number = 0; number < threads; number++)
         munmap(slots[number], SLOTS * piece_bytes);
     munmap(map, file_bytes);
     return gbps;
-}
-
-static int compare(const void *left, const void *right)
-{
-    double difference = *(const double *)left - *(const double *)right;
-    return (difference > 0) - (difference < 0);
-}
-
-static double median_gbps(int threads)
-{
-    double runs[RUNS];
-    for (int run = 0; run < RUNS; run++)
-        runs[run] = run_gbps(threads);
-    qsort(runs, RUNS, sizeof *runs, compare);
-    return runs[RUNS / 2];
 }
 
 static void make_file(const char *folder)
@@ -128,7 +86,7 @@ int main(int count, char **folders)
             for (piece_bytes = 256 << 10; piece_bytes <= 1 << 20; piece_bytes *= 2) {
                 printf("%-12s %d threads, pieces of %4zu KiB, GB/s:", folders[folder], threads[row], piece_bytes >> 10);
                 for (way = 0; way < WAYS; way++)
-                    printf("  %s %5.1f", names[way], median_gbps(threads[row]));
+                    printf("  %s %5.1f", names[way], median_gbps(threads[row], run_gbps));
                 printf("\n");
             }
         close(file);
