@@ -40,6 +40,7 @@ mod checks;
 mod doors;
 mod lane;
 mod model;
+mod running;
 mod scene;
 mod streams;
 mod traffic;

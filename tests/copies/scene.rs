@@ -1,9 +1,8 @@
 //! Bulk without end, and the waits of urgent copies that tolerate one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hal::{Driver, Event, HostThread, Nanos};
+use hal::{Driver, Event, Nanos};
 use overtake::copy::{CopyHandle, Reason};
 use overtake::{Options, Overtake, Priority, PriorityStream};
 
@@ -13,6 +12,7 @@ use crate::failure::{Failure, Outcome, ensure};
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::rig::Rig;
+use crate::running::{Progress, Running};
 
 /// The wait that the urgent copies tolerate.
 pub const TOLERANCE: Nanos = Nanos::from_us(150);
@@ -64,56 +64,24 @@ impl Lane {
     }
 }
 
-/// Threads that keep bulk under way, in so many streams each way.
-struct Load<'a> {
-    rig: &'a Rig,
-    stop: Arc<AtomicBool>,
-    moved: Arc<AtomicU64>,
-    threads: Vec<HostThread<Outcome>>,
-}
-
-impl Load<'_> {
-    fn start<'a>(rig: &'a Rig, overtake: &Overtake, streams: usize, bytes: u64) -> Result<Load<'a>, Failure> {
-        let (stop, moved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let mut load = Load { rig, stop, moved, threads: Vec::new() };
-        for number in 0..2 * streams {
-            let lane = Lane::new(rig, overtake.adopt(rig.stream()?, Priority::LOWEST)?, bytes, number % 2 == 0)?;
-            let (stop, moved) = (Arc::clone(&load.stop), Arc::clone(&load.moved));
-            let ends = (0..QUEUED).map(|_| rig.event()).collect::<Result<Vec<Event>, Failure>>()?;
-            load.threads.push(rig.spawn("bulk", move |driver| feed(driver, &lane, &ends, (&stop, &moved))));
-        }
-        bed::eventually(rig, "bulk is under way", || load.moved.load(Ordering::SeqCst) > 8 * bytes)?;
-        Ok(load)
+/// Keeps bulk under way, in so many streams each way.
+fn start<'a>(rig: &'a Rig, overtake: &Overtake, streams: usize, bytes: u64) -> Result<Running<'a>, Failure> {
+    let mut running = Running::new(rig);
+    for number in 0..2 * streams {
+        let lane = Lane::new(rig, overtake.adopt(rig.stream()?, Priority::LOWEST)?, bytes, number % 2 == 0)?;
+        let ends = (0..QUEUED).map(|_| rig.event()).collect::<Result<Vec<Event>, Failure>>()?;
+        running.spawn("bulk", move |driver, progress| feed(driver, &lane, &ends, progress));
     }
-
-    /// The rate of all streams in GB/s meanwhile, and the result of `during`.
-    fn rate<T>(&self, during: impl FnOnce() -> Result<T, Failure>) -> Result<(f64, T), Failure> {
-        let (host, moved) = (self.rig.driver().host(), || self.moved.load(Ordering::SeqCst));
-        let (began, before) = (host.now(), moved());
-        let result = during()?;
-        Ok(((moved() - before) as f64 / host.now().since(began).0 as f64, result))
-    }
-
-    fn end(&mut self) -> Outcome {
-        self.stop.store(true, Ordering::SeqCst);
-        let host = self.rig.driver().host();
-        self.threads.drain(..).map(|thread| thread.join(host)).collect::<Vec<_>>().into_iter().collect()
-    }
-}
-
-impl Drop for Load<'_> {
-    fn drop(&mut self) {
-        // The check has failed for another reason, so an error of the load adds nothing.
-        let _ = self.end();
-    }
+    running.wait_for(8 * bytes)?;
+    Ok(running)
 }
 
 /// An event ends no turn, as a write of the feeder's own would.
-fn feed(driver: &dyn Driver, lane: &Lane, ends: &[Event], (stop, moved): (&AtomicBool, &AtomicU64)) -> Outcome {
-    for (number, end) in ends.iter().cycle().enumerate().take_while(|_| !stop.load(Ordering::SeqCst)) {
+fn feed(driver: &dyn Driver, lane: &Lane, ends: &[Event], progress: &Progress) -> Outcome {
+    for (number, end) in ends.iter().cycle().enumerate().take_while(|_| progress.goes_on()) {
         if number >= ends.len() {
             driver.event_synchronize(*end)?;
-            moved.fetch_add(lane.bytes, Ordering::SeqCst);
+            progress.add(lane.bytes);
         }
         lane.copy()?;
         driver.event_record(*end, lane.stream.raw())?;
@@ -155,7 +123,7 @@ impl Scene {
         let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
         let longest = || lanes.iter().map(|lane| lane.longest(rig, SAMPLES)).collect::<Result<Vec<_>, Failure>>();
         let alone = longest()?;
-        let mut load = Load::start(rig, &overtake, self.streams, self.bytes)?;
+        let mut load = start(rig, &overtake, self.streams, self.bytes)?;
         let (plain_gbps, ()) = load.rate(|| {
             rig.driver().host().sleep(Nanos::from_ms(20));
             Ok(())

@@ -2,9 +2,8 @@
 //! time. Their copies have the ranks that the rule of demand gives them. Those of pageable memory are in `unpinned.rs`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hal::{HostThread, Nanos};
+use hal::Nanos;
 use overtake::{Overtake, PriorityStream};
 
 use super::unpinned::options;
@@ -16,6 +15,7 @@ use crate::memory::Pinned;
 use crate::model::on;
 use crate::place::{Buffer, Side};
 use crate::rig::Rig;
+use crate::running::Running;
 
 /// Steps before those that are measured: bulk that was alone gives way from then on.
 const WARM: usize = 4;
@@ -96,39 +96,15 @@ impl Step {
     }
 }
 
-/// The threads of a load, until they are stopped.
-struct Running<'a> {
-    rig: &'a Rig,
-    stop: Arc<AtomicBool>,
-    copied: Arc<AtomicU64>,
-    threads: Vec<HostThread<Outcome>>,
-}
-
-impl Running<'_> {
-    fn end(&mut self) -> Outcome {
-        self.stop.store(true, Ordering::SeqCst);
-        let host = self.rig.driver().host();
-        self.threads.drain(..).map(|thread| thread.join(host)).collect::<Vec<_>>().into_iter().collect()
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        // The check has failed for another reason, so an error of the load adds nothing.
-        let _ = self.end();
-    }
-}
-
 impl Load {
     fn start<'a>(&self, rig: &'a Rig, overtake: &Overtake) -> Result<Running<'a>, Failure> {
-        let (stop, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let threads = self.ways.iter().map(|way| {
-            let (lane, way) = (Lane::new(rig, overtake, self.bytes)?, *way);
-            let (stop, copied) = (Arc::clone(&stop), Arc::clone(&copied));
+        let mut running = Running::new(rig);
+        for &way in self.ways {
+            let lane = Lane::new(rig, overtake, self.bytes)?;
             let (is_pinned, queued, checked) = (self.is_pinned, self.queued, self.checked);
-            Ok(rig.spawn("load", move |_| {
+            running.spawn("load", move |_, progress| {
                 let mut memory = vec![1; if is_pinned { checked } else { lane.bytes } as usize];
-                while !stop.load(Ordering::SeqCst) {
+                while progress.goes_on() {
                     for _ in 0..queued {
                         match is_pinned {
                             true => lane.copy(way, 1)?,
@@ -142,25 +118,21 @@ impl Load {
                         doors::pageable(&lane.stream, lane.device, &mut memory, (TO_HOST, level(1)))?;
                     }
                     lane.stream.synchronize()?;
-                    copied.fetch_add(queued as u64 * lane.bytes + checked, Ordering::SeqCst);
+                    progress.add(queued as u64 * lane.bytes + checked);
                 }
                 Ok(())
-            }))
-        });
-        let threads = threads.collect::<Result<Vec<_>, Failure>>()?;
-        Ok(Running { rig, stop, copied, threads })
+            });
+        }
+        Ok(running)
     }
 }
 
 fn beside(rig: &Rig, step: &Step, load: &Load) -> Outcome {
-    let (overtake, host) = (bed::open(rig, options())?, rig.driver().host());
+    let overtake = bed::open(rig, options())?;
     let (idle, _) = step.times(rig, &overtake)?;
     let mut running = load.start(rig, &overtake)?;
-    bed::eventually(rig, "the load is under way", || running.copied.load(Ordering::SeqCst) > 4 * load.bytes)?;
-    let (began, before) = (host.now(), running.copied.load(Ordering::SeqCst));
-    let (median, longest) = step.times(rig, &overtake)?;
-    let copied = running.copied.load(Ordering::SeqCst) - before;
-    let gbps = copied as f64 / host.now().since(began).0 as f64;
+    running.wait_for(4 * load.bytes)?;
+    let (gbps, (median, longest)) = running.rate(|| step.times(rig, &overtake))?;
     running.end()?;
     let [median_factor, longest_factor] = [median, longest].map(|time| time.0 as f64 / idle.0 as f64);
     let found = format!("{idle} idle, {median} and at most {longest} beside {gbps:.1} GB/s");
