@@ -14,10 +14,13 @@ pub struct Contention {
 }
 
 impl Contention {
+    /// No part holds another one up.
+    pub const NONE: Contention = Contention { copies: 1.0, computations: 0.0 };
+
     /// No part is faster than alone.
     #[must_use]
     pub fn new(copies: f64, computations: f64) -> Contention {
-        Contention { copies: copies.max(1.0), computations: computations.clamp(f64::MIN_POSITIVE, 1.0) }
+        Contention { copies: copies.max(1.0), computations: computations.min(1.0) }
     }
 
     /// The speed of each of so many computations that run at once.
@@ -64,7 +67,7 @@ impl Run<'_> {
 }
 
 impl Parts {
-    /// The time of the program: as [`Parts::bound_ns`] has it, but that copies take longer by a factor, and that
+    /// The time of the program: as [`Parts::bound_ns`] tells, but that copies take longer by a factor, and that
     /// computations which run at once share the device.
     #[must_use]
     pub fn contended_ns(&self, program: &Program, plan: &Plan, contention: Contention) -> f64 {

@@ -7,6 +7,7 @@ use hal::{Driver, Event, EventFlags, Result, Stream};
 
 use super::super::yard::Yard;
 use super::content::{self, is_input};
+use super::contention::Contention;
 use super::memory::Memory;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 
@@ -48,25 +49,7 @@ impl Parts {
     /// when the last array that it needs is there, and none delays another one.
     #[must_use]
     pub fn bound_ns(&self, program: &Program, plan: &Plan) -> f64 {
-        let (mut up, mut down, mut last) = (0.0_f64, 0.0_f64, 0.0_f64);
-        let (mut arrived, mut ended) = (vec![0.0_f64; self.up.len()], Vec::new());
-        for (number, (computation, step)) in program.computations.iter().zip(&plan.steps).enumerate() {
-            let before = step.parents.iter().map(|parent| ended[*parent]).fold(0.0, f64::max);
-            let end = if computation.is_host {
-                down = down.max(before) + step.transfers.iter().map(|moved| self.down[moved.array]).sum::<f64>();
-                down
-            } else {
-                for moved in &step.transfers {
-                    up += self.up[moved.array];
-                    arrived[moved.array] = up;
-                }
-                let there = computation.arguments.iter().map(|argument| arrived[argument.array]).fold(before, f64::max);
-                there + self.kernels[number]
-            };
-            ended.push(end);
-            last = last.max(end);
-        }
-        last
+        self.contended_ns(program, plan, Contention::NONE)
     }
 }
 

@@ -146,9 +146,7 @@ impl Subject {
                 Ok(host.now().since(start).0)
             };
             let samples = (0..HALF_SAMPLES).map(sample).collect::<Result<Vec<u64>>>()?;
-            if let Some(median) = median_ns(&samples).filter(|_| alone_ns > 0.0) {
-                factors[place] = median / alone_ns;
-            }
+            factors[place] = by_alone(&samples, alone_ns).unwrap_or(factors[place]);
             measured.halves[place].push(samples);
             measured.halves_alone_ns[place].push(alone_ns);
         }
@@ -213,6 +211,11 @@ pub fn run(stage: &Stage, graph: &GraphArguments, whole: Nanos) -> failure::Resu
     Ok(Part { rows, verdict: verdict(&subjects, &all) })
 }
 
+/// The median time of a half by its least time, if it has any parts.
+fn by_alone(samples: &[u64], alone_ns: f64) -> Option<f64> {
+    median_ns(samples).filter(|_| alone_ns > 0.0).map(|median| median / alone_ns)
+}
+
 /// The rows of a program.
 fn rows(subject: &Subject, measured: &Measured) -> Vec<BenchRow> {
     let setting = Some(subject.program.name.clone());
@@ -238,11 +241,10 @@ fn rows(subject: &Subject, measured: &Measured) -> Vec<BenchRow> {
     };
     let bounds = [computed("bound", &measured.bounds_ns), computed("bound with contention", &measured.contended_ns)];
     let of_half = |(place, (name, _)): (usize, &(&str, Half))| {
-        let medians = measured.halves[place].iter().filter_map(|samples| median_ns(samples));
-        let by_alone = medians.zip(&measured.halves_alone_ns[place]).filter(|(_, alone)| **alone > 0.0);
+        let rounds = measured.halves[place].iter().zip(&measured.halves_alone_ns[place]);
         BenchRow {
             setting: setting.clone(),
-            ratio: Spread::of(by_alone.map(|(half, alone)| half / alone).collect()),
+            ratio: Spread::of(rounds.filter_map(|(samples, alone_ns)| by_alone(samples, *alone_ns)).collect()),
             ..row(name, "engine", "both", &measured.halves[place].concat())
         }
     };
