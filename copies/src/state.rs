@@ -180,7 +180,7 @@ impl StreamState {
 
 /// The bit for copies of `priority` on an engine.
 fn announcement(direction: Direction, priority: Priority) -> u64 {
-    1 << (usize::from(priority.get()) - 1 + half(direction))
+    1 << (priority.index() + half(direction))
 }
 
 /// One bit for each priority on each engine, in halves of words: H2D and D2H in the first word, the others in the

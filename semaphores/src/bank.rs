@@ -113,7 +113,7 @@ impl<P: Publish> Counts<P> {
     fn publish(&self, (ledger, published): &mut (Ledger, Vec<u32>)) {
         for level in ledger.priorities().iter() {
             // Waiters only compare the word with 0, and a store to a line that the device polls is not cheap.
-            let (word, seen) = (ledger.word(level).min(1), &mut published[usize::from(level.get()) - 1]);
+            let (word, seen) = (ledger.word(level).min(1), &mut published[level.index()]);
             if *seen != word {
                 *seen = word;
                 self.words.publish(level, word);

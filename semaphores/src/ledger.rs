@@ -60,30 +60,30 @@ impl Ledger {
     }
 
     pub(crate) fn raise(&mut self, priority: Priority) -> Pending {
-        self.pending[index(priority)] += 1;
+        self.pending[priority.index()] += 1;
         Pending { priority, epoch: self.epoch }
     }
 
     pub(crate) fn lower(&mut self, pending: Pending) {
         if pending.epoch == self.epoch {
-            self.pending[index(pending.priority)] -= 1;
+            self.pending[pending.priority.index()] -= 1;
         }
     }
 
     pub(crate) fn boost(&mut self, level: Priority, to: Priority) -> Boost {
-        self.boosts[index(level)].push(to);
+        self.boosts[level.index()].push(to);
         Boost { level, to }
     }
 
     pub(crate) fn unboost(&mut self, boost: Boost) {
-        let boosts = &mut self.boosts[index(boost.level)];
+        let boosts = &mut self.boosts[boost.level.index()];
         if let Some(at) = boosts.iter().position(|to| *to == boost.to) {
             boosts.swap_remove(at);
         }
     }
 
     pub(crate) fn set_exempt(&mut self, level: Priority, exempt: bool) {
-        self.exempt[index(level)] = exempt;
+        self.exempt[level.index()] = exempt;
     }
 
     /// No copy is pending any more, and lowers still to come do nothing. Returns how many were pending.
@@ -95,7 +95,7 @@ impl Ledger {
     }
 
     pub(crate) fn pending_at(&self, priority: Priority) -> u32 {
-        self.pending[index(priority)]
+        self.pending[priority.index()]
     }
 
     pub(crate) fn pending_above(&self, priority: Priority) -> u32 {
@@ -105,20 +105,16 @@ impl Ledger {
     /// The value that waiters of `level` compare with 0: the number of pending copies above the priority they pass
     /// as.
     pub(crate) fn word(&self, level: Priority) -> u32 {
-        if self.exempt[index(level)] { 0 } else { self.pending_above(self.effective(level)) }
+        if self.exempt[level.index()] { 0 } else { self.pending_above(self.effective(level)) }
     }
 
     fn effective(&self, level: Priority) -> Priority {
-        self.boosts[index(level)].iter().copied().fold(level, Priority::max)
+        self.boosts[level.index()].iter().copied().fold(level, Priority::max)
     }
 
     pub(crate) fn priorities(&self) -> Priorities {
         self.priorities
     }
-}
-
-fn index(priority: Priority) -> usize {
-    usize::from(priority.get()) - 1
 }
 
 #[cfg(test)]

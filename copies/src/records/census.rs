@@ -30,7 +30,7 @@ impl Census {
     pub(crate) fn open(&self, priority: Priority, announced: &AtomicU64, bit: u64) {
         self.change(|counts| {
             if announced.load(Ordering::Relaxed) & bit == 0 {
-                counts[index(priority)] += 1;
+                counts[priority.index()] += 1;
                 // Under the lock. A stream that took its own copies for those of another would hold them up for a
                 // moment; one that took those of another for its own would let them wait.
                 announced.fetch_or(bit, Ordering::SeqCst);
@@ -40,17 +40,17 @@ impl Census {
 
     /// Counts an expectation. It is of no stream, so it counts for the copies of all.
     pub(crate) fn expect(&self, priority: Priority) {
-        self.change(|counts| counts[index(priority)] += 1);
+        self.change(|counts| counts[priority.index()] += 1);
     }
 
     /// Takes a stream or an expectation with `priority` out of the count.
     pub(crate) fn close(&self, priority: Priority) {
-        self.change(|counts| counts[index(priority)] -= 1);
+        self.change(|counts| counts[priority.index()] -= 1);
     }
 
     /// The number of streams and expectations above `priority`.
     pub(crate) fn count_above(&self, priority: Priority) -> u64 {
-        lock(&self.counts)[index(priority) + 1..].iter().sum()
+        lock(&self.counts)[priority.index() + 1..].iter().sum()
     }
 
     /// The word changes under the lock of the counts. A late change would leave it wrong until the next stream opens,
@@ -68,13 +68,13 @@ impl Census {
     /// Whether [`Census::bounds_with`] would find the priority alone, in fewer instructions.
     #[inline(always)]
     pub(crate) fn has_only(&self, priority: Priority, own: u32) -> bool {
-        self.others(own) & !(1 << index(priority)) == 0
+        self.others(own) & !(1 << priority.index()) == 0
     }
 
     /// The lowest and the highest priority among a copy of `priority`, all expectations, and all streams but its own,
     /// whose priorities are the bits `own`.
     pub(crate) fn bounds_with(&self, priority: Priority, own: u32) -> (Priority, Priority) {
-        let there = self.others(own) | 1 << index(priority);
+        let there = self.others(own) | 1 << priority.index();
         let at = |index: u32| Priority::new(index as u8 + 1).unwrap_or(priority);
         // The difference as a bit operation, which is the machine's own question for the highest bit.
         (at(there.trailing_zeros()), at(31 ^ there.leading_zeros()))
@@ -87,10 +87,6 @@ impl Census {
         let (any, several) = (present as u32, (present >> 32) as u32);
         several | (any & !own)
     }
-}
-
-fn index(priority: Priority) -> usize {
-    usize::from(priority.get()) - 1
 }
 
 #[cfg(test)]

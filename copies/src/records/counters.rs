@@ -167,7 +167,7 @@ impl Counters {
     /// Only the watcher calls this, so no submitting thread waits for the lock.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
-        if let Some(histogram) = latencies.get_mut(usize::from(priority.get()) - 1) {
+        if let Some(histogram) = latencies.get_mut(priority.index()) {
             histogram.saturating_record(latency.0);
         }
     }

@@ -25,16 +25,12 @@ impl Quiet {
 
     /// The number of those with at least this priority.
     pub(crate) fn count_from(&self, priority: Priority) -> u64 {
-        self.counts[index(priority)..].iter().map(|count| count.load(Ordering::Relaxed)).sum()
+        self.counts[priority.index()..].iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     fn of(&self, priority: Priority) -> &AtomicU64 {
-        &self.counts[index(priority)]
+        &self.counts[priority.index()]
     }
-}
-
-fn index(priority: Priority) -> usize {
-    usize::from(priority.get()) - 1
 }
 
 #[cfg(test)]

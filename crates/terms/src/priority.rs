@@ -25,6 +25,12 @@ impl Priority {
     pub const fn get(self) -> u8 {
         self.0.get()
     }
+
+    /// Its place in a list of all priorities, the lowest first.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.get() as usize - 1
+    }
 }
 
 impl fmt::Debug for Priority {

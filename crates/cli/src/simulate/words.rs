@@ -11,7 +11,7 @@ pub struct Gates(Vec<AtomicU32>);
 
 impl Publish for Gates {
     fn publish(&self, level: Priority, word: u32) {
-        self.0[index(level)].store(word, Ordering::Relaxed);
+        self.0[level.index()].store(word, Ordering::Relaxed);
     }
 }
 
@@ -36,10 +36,6 @@ const GATE: u64 = 1 << 8;
 const WRITTEN: u64 = 2 << 8;
 const ADDED: u64 = 3 << 8;
 const PRIORITY_MASK: u64 = 0xff;
-
-fn index(priority: Priority) -> usize {
-    usize::from(priority.get()) - 1
-}
 
 impl Layout for Words {
     fn priorities(&self) -> Priorities {
@@ -92,7 +88,7 @@ impl Words {
 
     /// The value of the word at `address`.
     pub fn read(&self, address: DevicePtr) -> u32 {
-        let at = index(Words::priority_at(address));
+        let at = Words::priority_at(address).index();
         match address.0 & !PRIORITY_MASK {
             GATE => self.counts.words().0[at].load(Ordering::Relaxed),
             WRITTEN => self.written[at],
@@ -102,13 +98,13 @@ impl Words {
 
     /// A channel's write.
     pub fn write(&mut self, address: DevicePtr, value: u32, now: Nanos) {
-        self.written[index(Words::priority_at(address))] = value;
+        self.written[Words::priority_at(address).index()] = value;
         self.note(now);
     }
 
     /// A kernel's addition.
     pub fn add(&mut self, address: DevicePtr, value: i32, now: Nanos) {
-        let word = &mut self.added[index(Words::priority_at(address))];
+        let word = &mut self.added[Words::priority_at(address).index()];
         *word = word.wrapping_add_signed(value);
         self.note(now);
     }
@@ -117,8 +113,8 @@ impl Words {
         match self.kind {
             None => 0,
             Some(Kind::Hold) => self.counts.pending_at(priority),
-            Some(Kind::Bracket) => self.written[index(priority)],
-            Some(Kind::Atomics) => self.added[index(priority)],
+            Some(Kind::Bracket) => self.written[priority.index()],
+            Some(Kind::Atomics) => self.added[priority.index()],
         }
     }
 
@@ -126,7 +122,7 @@ impl Words {
     pub fn note(&mut self, now: Nanos) {
         for priority in self.priorities.above(Priority::LOWEST) {
             let value = self.value(priority);
-            let history = &mut self.histories[index(priority)];
+            let history = &mut self.histories[priority.index()];
             if history.last().is_none_or(|last| last.1 != value) {
                 history.push((now, value));
             }
