@@ -76,7 +76,8 @@ static inline void spoilt_capture(Part *part)
     CUstream stream = handle(part, lane);
     CUgraph graph = NULL;
     uint32_t which = draw(part, 4);
-    enter_room(HELD_ROOM);
+    int room = which == 3 ? LEGACY_ROOM : HELD_ROOM;
+    enter_room(room);
     DO(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     DO(cuMemcpyHtoDAsync(part->scratch, part->scratch_pinned, SCRATCH_BYTES, stream));
     if (which == 0)
@@ -90,7 +91,7 @@ static inline void spoilt_capture(Part *part)
     DO(cuStreamIsCapturing(stream, &status));
     DO(cuMemcpyDtoHAsync(part->scratch_pinned, part->scratch, SCRATCH_BYTES, stream));
     DO(cuStreamEndCapture(stream, &graph));
-    leave_room(HELD_ROOM);
+    leave_room(room);
     note(&part->order.log, " status %d, graph %d\n", status, graph != NULL);
     if (graph != NULL)
         OK(cuGraphDestroy(graph));
