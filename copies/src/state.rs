@@ -11,7 +11,11 @@ use crate::inner::Inner;
 use crate::records::{Ahead, Burst};
 
 /// An urgent copy in a calm waits for one run of a stream: at the rate of a link, 80 us and its last copy.
-const RUN_BYTES_MAX: u64 = 4 << 20;
+pub(crate) const CALM_RUN_BYTES: u64 = 4 << 20;
+
+/// The bulk behind the last one that is seen to end takes 300 us at the rate of a link, so no lull begins before it has
+/// ended.
+pub(crate) const SEEN_RUN_BYTES: u64 = 16 << 20;
 
 /// The priorities with which other streams count on copies of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +45,7 @@ pub(crate) struct StreamState {
     has_kernels: AtomicBool,
     /// Whether the engine has made a copy in it since the last guarded one.
     is_on_engine: AtomicBool,
-    /// The bytes of its copies in a calm since other streams last had their turn.
+    /// The bytes of its native bulk since the last of it with a word behind it.
     run: AtomicU64,
     owned: bool,
     is_quiet: bool,
@@ -140,10 +144,10 @@ impl StreamState {
         self.is_on_engine.load(Ordering::Relaxed) && self.is_on_engine.swap(false, Ordering::Relaxed)
     }
 
-    /// Counts a copy in a calm. Whether so many bytes have gone without a word behind them that other streams need
-    /// their turn: a word behind each copy would cost those of 1 MiB a fifteenth of their speed.
-    pub(crate) fn ends_run(&self, bytes: u64) -> bool {
-        let ends = self.run.fetch_add(bytes, Ordering::Relaxed) + bytes >= RUN_BYTES_MAX;
+    /// Counts a copy of native bulk. Whether so many bytes have gone without a word behind them that this copy needs
+    /// one. A word behind each copy would cost those of 1 MiB a fifteenth of their speed.
+    pub(crate) fn ends_run(&self, bytes: u64, run_bytes_max: u64) -> bool {
+        let ends = self.run.fetch_add(bytes, Ordering::Relaxed) + bytes >= run_bytes_max;
         if ends {
             self.run.store(0, Ordering::Relaxed);
         }

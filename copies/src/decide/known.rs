@@ -49,6 +49,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_within: Option<bool>,
     /// Whether no urgent copy has gone for a while on its engine.
     pub(crate) is_calm: Option<bool>,
+    /// Whether no bulk is under way on its engine.
+    pub(crate) is_lull: Option<bool>,
     /// Its place among those that take turns at its engine.
     pub(crate) turn: Option<Turn>,
     /// The last plan, and the reason why it failed.
@@ -79,6 +81,7 @@ impl<'a> Known<'a> {
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
             is_calm: None,
+            is_lull: None,
             turn: None,
             setback: None,
         }
@@ -110,6 +113,8 @@ pub(crate) enum Question {
     Bounds,
     /// `is_calm`, from the engine.
     Calm,
+    /// `is_lull`, from the engine.
+    Lull,
     /// `turn`, from the engine.
     Turn,
 }

@@ -22,7 +22,7 @@
 //! | that is below another and above none | natively: it delays an urgent copy by microseconds |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
 //! | where `emulation` is not `hold` | in chunks through a channel |
-//! | where `urgent_transport` is `kernel`, bulk is unguarded and the kernel can | by a kernel that waits for nothing |
+//! | where `urgent_transport` is `kernel` and the kernel can | by a kernel that waits for nothing; guarded if bulk is |
 //! | that is left | urgently |
 //!
 //! Urgently is natively in its own stream, with its word raised until the copy has completed.
@@ -143,11 +143,20 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
     match plan {
         // Other copies count on its turn until it has completed.
         Plan::Native(Reason::Tolerated) => true,
+        // There is no lull until it has completed, so that urgent copies go by kernel beside it.
+        Plan::Native(Reason::Asked) if is_passed_by_kernels(known) => true,
         // The copies that it depends on are boosted while it is pending.
         Plan::Native(reason) => reason != Reason::Capturing && known.depends == Some(true) && !has_failed(known),
         Plan::Staged { .. } => false,
         Plan::Urgent | Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. } => true,
     }
+}
+
+/// Whether urgent copies that meet the copy go by kernel, and those that meet none natively.
+fn is_passed_by_kernels(known: &Known<'_>) -> bool {
+    let options = known.options;
+    let is_short = known.cargo.bytes() < options.gate_bytes_min;
+    options.lull && options.urgent_transport == UrgentTransport::Kernel && !is_short
 }
 
 fn natively(reason: Reason) -> Decision {
@@ -193,6 +202,13 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
+    if plan == Plan::UrgentKernel && known.options.lull {
+        match known.is_lull {
+            None => return Ask(Question::Lull),
+            Some(true) => return natively(Reason::Alone),
+            Some(false) => {}
+        }
+    }
     if may_be_calm(known, plan) {
         match known.is_calm {
             None => return Ask(Question::Calm),
@@ -259,6 +275,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
         (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
             return Some(Plan::Kernel { raises });
         }
+        (Plan::UrgentKernel, Setback::Occupied) => return Some(Plan::Urgent),
         (Plan::Kernel { .. }, Setback::Occupied) => Reason::Unguarded,
         (_, Setback::Occupied) => Reason::Unready,
     };
@@ -331,9 +348,7 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     if options.emulation != Kind::Hold && options.channels {
         return Plan::Engine { raises: true };
     }
-    // An urgent kernel has no guard.
-    let is_unguarded = options.guard_bytes_min.is_none();
-    if options.urgent_transport == UrgentTransport::Kernel && is_unguarded && kernel_can(known) {
+    if options.urgent_transport == UrgentTransport::Kernel && kernel_can(known) {
         return Plan::UrgentKernel;
     }
     Plan::Urgent

@@ -225,6 +225,7 @@ fn a_plan_that_came_to_nothing_leads_to_the_next() {
     assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Unguarded));
     assert_eq!(after(engine, Setback::Failed), Plan::Native(Reason::Failed));
     assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::RingFull));
+    assert_eq!(after(Plan::UrgentKernel, Setback::Occupied), Plan::Urgent, "no guard is free");
     let unseen = Placement { seen_by_device: None, ..placement(Direction::HostToDevice) };
     let occupied = |_: &mut Options, k: &mut Known<'_>| {
         (k.setback, k.placement) = (Some((engine, Setback::Occupied)), Some(unseen));
@@ -265,6 +266,7 @@ struct World {
     is_captured: bool,
     is_within: bool,
     is_calm: bool,
+    is_lull: bool,
     turn: Turn,
 }
 
@@ -284,6 +286,7 @@ impl World {
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
             is_calm: Some(self.is_calm),
+            is_lull: Some(self.is_lull),
             turn: Some(self.turn),
             ..known(&self.options, &self.request)
         }
@@ -292,8 +295,8 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        let (is_calm, turn) = (None, None);
-        Known { company, depends, placement, is_captured, is_within, is_calm, turn, ..self.known() }
+        let (is_calm, is_lull, turn) = (None, None, None);
+        Known { company, depends, placement, is_captured, is_within, is_calm, is_lull, turn, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -306,6 +309,7 @@ impl World {
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
             Question::Calm => known.is_calm = truth.is_calm,
+            Question::Lull => known.is_lull = truth.is_lull,
             Question::Turn => known.turn = truth.turn,
         }
     }
@@ -339,9 +343,9 @@ fn options() -> impl Strategy<Value = Options> {
     let urgent = prop::sample::select(vec![UrgentTransport::Engine, UrgentTransport::Kernel]);
     let emulation = prop::sample::select(Kind::ALL.to_vec());
     let guard = prop::sample::select(vec![None, Some(MIB)]);
-    let switches = (prop::bool::weighted(0.9), any::<bool>());
+    let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>());
     (switches, transport, urgent, emulation, guard.clone(), guard).prop_map(
-        |((enabled, channels), transport, urgent_transport, emulation, guard_bytes_min, calm)| Options {
+        |((enabled, channels, lull), transport, urgent_transport, emulation, guard_bytes_min, calm)| Options {
             enabled,
             transport,
             urgent_transport,
@@ -349,13 +353,10 @@ fn options() -> impl Strategy<Value = Options> {
             guard_bytes_min,
             calm: calm::up_to(calm),
             channels,
+            lull,
             ..Options::default()
         },
     )
-}
-
-fn turns() -> impl Strategy<Value = Turn> {
-    prop::sample::select(vec![Turn::default(), tolerated::in_chunks(), tolerated::whole()])
 }
 
 fn worlds() -> impl Strategy<Value = World> {
@@ -368,9 +369,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    let flags = (any::<bool>(), any::<bool>(), turns());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), tolerated::turns());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm, turn), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, is_lull, turn), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -387,6 +388,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 is_captured,
                 is_within,
                 is_calm,
+                is_lull,
                 turn,
             }
         },

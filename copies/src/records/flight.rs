@@ -60,6 +60,8 @@ pub(crate) struct Flight {
     pub(crate) raise: Raise,
     /// The level at which it waits itself, if it does.
     pub(crate) waits_at: Option<Priority>,
+    /// Whether it is bulk that copies above it have to pass: its engine has no lull until it has completed.
+    pub(crate) is_bulk: bool,
     /// Its place among the bulk of its engine, if it is bulk.
     pub(crate) under_way: Option<UnderWay>,
     /// The copies that it depends on, which are boosted for it.
@@ -214,6 +216,7 @@ mod tests {
             priority: at(3),
             raise: Raise::OnTrust(records.standing.raise(DIRECTION, at(3)).unwrap()),
             waits_at: None,
+            is_bulk: false,
             under_way: None,
             depends_on: Vec::new(),
             began: Nanos::ZERO,

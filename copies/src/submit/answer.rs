@@ -79,6 +79,7 @@ impl Placed<'_> {
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
             Question::Calm => self.known.is_calm = Some(self.is_calm()),
+            Question::Lull => self.known.is_lull = Some(self.is_in_lull()),
             Question::Turn => {
                 let turn = |direction| self.asked.turn(direction, None);
                 self.known.turn = Some(self.known_direction().map_or_else(Turn::default, turn));
@@ -142,6 +143,12 @@ impl Placed<'_> {
         let passed = records.lull.passed(direction.index());
         let is_own = passed == Passed::NONE || passed.only() == Some(stream);
         is_own && !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
+    }
+
+    /// Whether the copy is the most urgent one, and meets no bulk.
+    fn is_in_lull(&self) -> bool {
+        let Some((direction, company)) = self.known_direction().zip(self.known.company) else { return false };
+        self.asked.stream.is_in_lull(direction, self.asked.priority, company)
     }
 
     /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).

@@ -15,7 +15,7 @@ use crate::kernel::Descriptor;
 use crate::native::Native;
 use crate::records::{Dependency, Ticket};
 use crate::service::served::Served;
-use crate::state::StreamState;
+use crate::state::{CALM_RUN_BYTES, StreamState};
 
 /// A copy, as its caller asks for it.
 #[derive(Clone, Copy)]
@@ -201,6 +201,11 @@ impl Planned<'_> {
         (level < self.inner().options.priorities.highest()).then_some(level)
     }
 
+    /// Whether copies above it have to pass it: it waits for them, or they go by kernel beside it.
+    pub(super) fn is_bulk(&self) -> bool {
+        self.waits_at().is_some() || self.plan == Plan::Native(Reason::Asked)
+    }
+
     /// Whether the driver makes the copy in its own stream, and so gives the result.
     pub(super) fn is_left_to_driver(&self) -> bool {
         matches!(self.plan, Plan::Native(_) | Plan::Urgent)
@@ -210,7 +215,7 @@ impl Planned<'_> {
     pub(super) fn gives_way(&self) -> bool {
         match self.plan {
             Plan::Native(Reason::Unchannelled | Reason::Unguarded) => true,
-            Plan::Native(Reason::Calm) => self.asked.stream.ends_run(self.asked.cargo.bytes()),
+            Plan::Native(Reason::Calm) => self.asked.stream.ends_run(self.asked.cargo.bytes(), CALM_RUN_BYTES),
             _ => false,
         }
     }

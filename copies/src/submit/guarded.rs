@@ -3,9 +3,11 @@
 
 use channels::Shape;
 
+use crate::decide::Plan;
 use crate::guard::{Guard, Guarded, Load};
 use crate::kernel::{GUARDED_DESCRIPTORS, Yield};
 use crate::submit::asked::{Planned, Went};
+use crate::submit::kernel::URGENT;
 use crate::submit::tracked::Tracked;
 
 impl Planned<'_> {
@@ -17,8 +19,14 @@ impl Planned<'_> {
     }
 
     unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
-        let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
-        let yields = Yield { lift, ..yields };
+        let direction = self.direction();
+        let (yields, workers) = match self.plan {
+            Plan::UrgentKernel => (None, URGENT),
+            _ => {
+                let (yields, workers) = self.bulk_kernel();
+                (Some(Yield { lift, ..yields }), workers)
+            }
+        };
         if self.asked.stream.was_on_engine() {
             guard.leave_engine(self.asked.stream.stream);
         }
@@ -27,7 +35,7 @@ impl Planned<'_> {
         let descriptors = self.descriptors();
         let launches = shapes.chunks(GUARDED_DESCRIPTORS).zip(descriptors.chunks(GUARDED_DESCRIPTORS));
         for (shapes, descriptors) in launches {
-            let (stream, yields) = (self.asked.stream.stream, Some(yields));
+            let stream = self.asked.stream.stream;
             let load = Load::Shapes { shapes: shapes.to_vec(), descriptors: descriptors.to_vec() };
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
             unsafe { guard.submit(Guarded { stream, load, direction, workers, yields, ticket })? };

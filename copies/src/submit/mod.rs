@@ -257,8 +257,8 @@ impl Planned<'_> {
             match (self.plan, &self.inner().guard) {
                 (Plan::Native(_), _) => self.go_natively(),
                 (Plan::Urgent, _) => self.go_urgently(),
-                (Plan::UrgentKernel, _) => self.go_by_urgent_kernel(),
-                (Plan::Kernel { .. }, Some(guard)) => self.go_guarded(guard),
+                (Plan::UrgentKernel, None) => self.go_by_urgent_kernel(),
+                (Plan::Kernel { .. } | Plan::UrgentKernel, Some(guard)) => self.go_guarded(guard),
                 (Plan::Kernel { .. }, None) => self.go_by_kernel(),
                 (Plan::Staged { .. }, _) => self.go_staged(),
                 (Plan::Engine { .. }, _) => self.go_by_channel(),

@@ -7,7 +7,7 @@ use terms::Direction;
 
 use crate::decide::{Others, Plan, Reason, Setback, is_tracked};
 use crate::native::Native;
-use crate::state::StreamState;
+use crate::state::{SEEN_RUN_BYTES, StreamState};
 use crate::submit::asked::{Asked, Planned, Went};
 
 impl Asked<'_> {
@@ -42,7 +42,7 @@ impl Planned<'_> {
     pub(super) unsafe fn go_natively(&self) -> Went {
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
-        if is_tracked(&self.placed.known, self.plan) {
+        if self.is_seen_to_end() {
             return self.go_tracked(|tracked| {
                 self.take_turn(tracked.others)?;
                 Ok(copy()?)
@@ -51,6 +51,12 @@ impl Planned<'_> {
         copy()?;
         self.give_way();
         Ok(None)
+    }
+
+    /// Whether the watcher sees the copy complete. Of bulk without a lull it sees the last copy of each run.
+    fn is_seen_to_end(&self) -> bool {
+        let ends_run = || self.asked.stream.ends_run(self.asked.cargo.bytes(), SEEN_RUN_BYTES);
+        is_tracked(&self.placed.known, self.plan) && (self.plan != Plan::Native(Reason::Asked) || ends_run())
     }
 
     /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The ticket behind it

@@ -38,7 +38,7 @@ impl Planned<'_> {
         let is_marked = readiness == Some(Readiness::Marked);
         // If there is no marker, the copy goes without raising.
         let before = is_marked.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
-        let flight = Flight { waits_at, ..self.flight(ticket, readiness) };
+        let flight = Flight { waits_at, is_bulk: self.is_bulk(), ..self.flight(ticket, readiness) };
         self.fly(flight, before, copy)
     }
 
@@ -60,6 +60,7 @@ impl Planned<'_> {
             priority: asked.priority,
             raise,
             waits_at: None,
+            is_bulk: false,
             under_way: None,
             depends_on: Vec::new(),
             began: inner.driver.host().now(),
@@ -74,7 +75,7 @@ impl Planned<'_> {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let stay = self.stay(flight.waits_at);
-        let goes_first = self.plan != Plan::Engine { raises: false } && stay.is_none();
+        let goes_first = self.plan != Plan::Engine { raises: false } && stay.is_none() && !flight.is_bulk;
         let _first = goes_first.then(|| inner.pace.urgent());
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
         let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
@@ -96,7 +97,7 @@ impl Planned<'_> {
         if flight.raise.is_urgent() && !self.asked.is_blocking() {
             flight.expected += lock(&stream.burst).begin(flight.direction, ticket, flight.is_pending());
         }
-        if flight.waits_at.is_some() {
+        if flight.is_bulk {
             inner.records.lull.outlast(flight.direction);
         }
         self.lift_dependencies(&mut flight);

@@ -79,9 +79,9 @@ impl EngineWatch {
         shares.fold(rescue.min(doubt), Nanos::min)
     }
 
-    /// Whether a copy is on its way here that gives way to urgent ones.
+    /// Whether a copy is on its way here that urgent ones have to pass.
     fn has_bulk(&self) -> bool {
-        self.flights.iter().any(|flight| flight.waits_at.is_some())
+        self.flights.iter().any(|flight| flight.is_bulk)
     }
 
     /// Lets a lull begin if no bulk has come or been on its way for a while.

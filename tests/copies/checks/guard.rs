@@ -81,9 +81,9 @@ pub fn batches(rig: &Rig) -> Outcome {
 /// A program that ends natively: a kernel fills all multiprocessors and waits for a word that arrives behind bulk.
 pub struct Filled<'a> {
     rig: &'a Rig,
-    /// Priority 1.
+    /// The stream of the copies.
     pub low: PriorityStream,
-    _high: PriorityStream,
+    _other: PriorityStream,
     source: Arc<Pinned>,
     target: Buffer,
     back: Arc<Pinned>,
@@ -97,13 +97,18 @@ pub struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    /// Makes its streams and memory.
+    /// Makes its streams and memory. Its copies are bulk.
     pub fn new(rig: &'a Rig, overtake: &Overtake) -> Result<Filled<'a>, Failure> {
+        Filled::with_copies_at(1, rig, overtake)
+    }
+
+    /// The same with copies of this priority: 1 is bulk, and 3 urgent.
+    pub fn with_copies_at(priority: u8, rig: &'a Rig, overtake: &Overtake) -> Result<Filled<'a>, Failure> {
         let module = rig.kernels()?.module;
         Ok(Filled {
             rig,
-            low: overtake.adopt(rig.stream()?, level(1))?,
-            _high: overtake.adopt(rig.stream()?, level(3))?,
+            low: overtake.adopt(rig.stream()?, level(priority))?,
+            _other: overtake.adopt(rig.stream()?, level(4 - priority))?,
             source: rig.pinned(BYTES)?,
             target: rig.buffer_of(&vec![0; BYTES as usize])?,
             back: rig.pinned(BYTES)?,
@@ -133,11 +138,6 @@ impl<'a> Filled<'a> {
         rig.driver().host().sleep(hal::Nanos::from_us(200));
         let bulk = (0..copies).map(|_| Ok(doors::htod(&self.low, self.target, &self.source, BYTES)?));
         bulk.collect()
-    }
-
-    /// The stream of the bulk copies.
-    pub fn stream(&self) -> &PriorityStream {
-        &self.low
     }
 
     /// Queues a copy in each of the other streams: each behind the bulk copies, or behind a gate. They stand in every

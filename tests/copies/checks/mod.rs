@@ -26,6 +26,7 @@ mod sizes;
 pub mod staging;
 mod streams;
 mod turns;
+mod whole;
 mod words;
 
 use crate::failure::Outcome;
@@ -85,6 +86,7 @@ const PLAIN: &[Case] = cases! { false,
         download_waits order among_others capture refused cold_sources blocking_copies_land sources_are_reused;
     streams: cuda_priorities announcements_end;
     turns: while_all_tolerate beside_other_bulk not_of_default_streams not_beside_staged_copies bytes;
+    whole: lasts_until_bulk_has_ended ends_as_natively has_no_more_kernels_than_carriers;
 };
 
 const MODEL_ONLY: &[Case] = cases! { true,
@@ -100,6 +102,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     turns: hold_urgent_words_up waits_of_urgent_copies waits_behind_chunks;
+    whole: is_passed_by_a_kernel;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing awaited;
     lifted: by_kernel guarded chain;

@@ -14,6 +14,10 @@ pub(super) fn whole() -> Turn {
     Turn { whole: Nanos::from_us(150), ..in_chunks() }
 }
 
+pub(super) fn turns() -> impl Strategy<Value = Turn> {
+    prop::sample::select(vec![Turn::default(), in_chunks(), whole()])
+}
+
 fn chunked(_: &mut Options, k: &mut Known<'_>) {
     k.turn = Some(in_chunks());
 }
