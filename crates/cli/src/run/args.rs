@@ -14,6 +14,7 @@ Examples:
   overtake run --report -- python serve.py            the same, with a report on standard error at exit
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
   overtake run --automatic size --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
+  overtake run --whole-bulk -- python train.py        bulk loses nothing, and urgent copies gain less
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
 A copy's priority comes from the first of these that applies: the program's own calls of the C interface, the rules,
@@ -51,6 +52,10 @@ pub struct RunArguments {
     /// Copies of at least this size are bulk by `--automatic size` (default 1M).
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
+    /// Bulk keeps all of its rate: it stays whole on the copy engine, and urgent copies go by kernel beside it. These
+    /// take a few times as long as on an idle link, in place of little longer.
+    #[arg(long)]
+    pub whole_bulk: bool,
     /// Rules that give copies their priority (TOML).
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,

@@ -90,6 +90,11 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     if let Some(size) = &run.bulk_bytes_min {
         changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
     }
+    if run.whole_bulk {
+        for (name, value) in [("OVERTAKE_TRANSPORT", "native"), ("OVERTAKE_URGENT_TRANSPORT", "kernel")] {
+            changes.insert(name.to_owned(), value.into());
+        }
+    }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
     }
@@ -161,6 +166,7 @@ mod tests {
             deployment: Deployment::Preload,
             automatic: None,
             bulk_bytes_min: None,
+            whole_bulk: false,
             rules: None,
             config: None,
             settings: Vec::new(),
@@ -202,6 +208,12 @@ mod tests {
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
         assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
+        assert!(!changes.contains_key("OVERTAKE_TRANSPORT"));
+        (run.whole_bulk, run.settings[0]) = (true, settings_of("transport", "auto"));
+        let changes = settings(&run).unwrap();
+        assert_eq!(changes["OVERTAKE_URGENT_TRANSPORT"], "kernel");
+        assert_eq!(changes["OVERTAKE_TRANSPORT"], "auto", "a setting takes precedence");
+        check(&changes, &nothing).unwrap();
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
     }
