@@ -130,6 +130,7 @@ fn copies_that_cannot_be_handled_safely_are_passed_on() {
     assert_eq!(plan(|o, _| o.enabled = false, MIB, 6), Plan::Native(Reason::Disabled));
     assert_eq!(plan(placed(None, to_device), MIB, 6), Plan::Native(Reason::Unknown));
     assert_eq!(plan(placed(Some(MemoryKind::Pageable), to_device), MIB, 6), Plan::Native(Reason::Pageable));
+    assert_eq!(plan(placed(Some(MemoryKind::Device), to_device), MIB, 6), Plan::Native(Reason::Pageable));
     assert_eq!(plan(placed(Some(MemoryKind::Managed), to_device), MIB, 6), Plan::Native(Reason::Managed));
     assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 1), Plan::Native(Reason::Unknown));
     assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 6), Plan::Urgent, "the driver refuses it itself");
@@ -414,8 +415,7 @@ proptest! {
         prop_assert!(questions.len() <= 7 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
-    /// If the supposed facts are wrong, the driver still gets the program's call: an early decision is always the
-    /// native call, with the word raised or not.
+    /// If the supposed facts are wrong, the driver still gets the program's call, with the word raised or not.
     #[test]
     fn an_early_decision_leaves_the_copy_to_the_driver(world in worlds()) {
         let (plan, questions) = world.ask();
