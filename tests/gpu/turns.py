@@ -1,6 +1,6 @@
 """Runs programs natively and under `overtake run` with several settings, in turn, and prints one table for each.
 
-Usage: OVERTAKE_BIN=folder python3 tests/gpu/turns.py PROGRAM... [--set NAME=VALUE]... [--rounds N] [--ready-s N]
+Usage: OVERTAKE_BIN=folder python3 tests/gpu/turns.py PROGRAM... [--set NAME=VALUE[,NAME=VALUE]...]... [--rounds N] [--ready-s N]
        [--json PREFIX]
 
 A program takes longer to start than to be measured. So the processes of all rounds start at once and prepare
@@ -36,6 +36,12 @@ UNPREPARED = ("frames",)
 TURN_S = 20.0
 
 
+def options(setting):
+    """The variables of NAME=VALUE[,NAME=VALUE]..."""
+    pairs = (option.split("=", 1) for option in setting.split(","))
+    return {"OVERTAKE_" + name.upper(): value for name, value in pairs}
+
+
 class Run:
     """A process of a program in one mode: native, or a setting of the drop-in."""
 
@@ -45,8 +51,7 @@ class Run:
         self.report, self.errors, self.out = stem + ".json", stem + ".err", stem + ".out"
         variables = {**os.environ, **programs.ENVIRONMENT, "PYTHONUNBUFFERED": "1", "OVERTAKE_TURNS": "1"}
         if mode != "native":
-            name, value = mode.split("=", 1)
-            variables["OVERTAKE_" + name.upper()] = value
+            variables.update(options(mode))
             command = [harness.tools(), "run", "--json", self.report, "--", *command]
         with open(self.errors, "w") as errors, open(self.out, "w") as out:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=errors, env=variables,
@@ -118,12 +123,12 @@ def in_turn(found, modes, arguments, folder):
 
 def judged(done, setting, path):
     """Stores the runs of one setting with the native ones, and prints their table."""
-    name, value = setting.split("=", 1)
-    os.environ["OVERTAKE_" + name.upper()] = value
+    os.environ.update(options(setting))
     runs = [(program, turn, {"native": modes["native"], "overtake": modes[setting]})
             for (program, turn), modes in done.items()]
     kept = pair.stored(runs)
-    del os.environ["OVERTAKE_" + name.upper()]
+    for name in options(setting):
+        del os.environ[name]
     print(f"\n{setting}: samples and counts are in {harness.save(path, kept)}")
     harness.print_table(pair.COLUMNS, [line for case in pair.cases_of(runs) for line in case.lines()])
 
