@@ -92,6 +92,8 @@ pub(crate) struct Means<'a> {
     pub(crate) bank: &'a Bank,
     /// The priority that waits for none.
     pub(crate) highest: Priority,
+    /// Whether urgent copies hold the pieces off. By kernel they do not, and on the engine they wait for few.
+    pub(crate) holds_off: bool,
     /// The time that a copy may wait for more urgent ones.
     pub(crate) wait_max: Nanos,
     pub(crate) pool: &'a Pool,
@@ -308,7 +310,7 @@ impl<'a> Conductor<'a> {
     fn let_urgent_copies_pass(&mut self) {
         let Order { priority, direction, yields, .. } = self.order;
         let bank = self.means.bank;
-        if yields {
+        if yields && self.means.holds_off {
             self.means.records.lull.end(direction);
         }
         if priority >= self.means.highest || bank.gate_word(priority) == 0 {

@@ -40,6 +40,9 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`super::submit`].
     pub(super) unsafe fn go_natively(&self) -> Went {
+        if self.is_bulk() && self.placed.known.may_stage {
+            self.inner().records.lull.end(self.direction());
+        }
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
         if self.is_seen_to_end() {

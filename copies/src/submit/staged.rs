@@ -167,6 +167,7 @@ fn means<'a>(inner: &'a Inner, staging: &'a Staging, direction: Direction) -> Op
         records: &inner.records,
         bank: &inner.engine(direction).bank,
         highest: inner.options.priorities.highest(),
+        holds_off: inner.leaves_urgent_copies,
         wait_max: inner.options.kernel_wait_max,
         pool,
         ring,

@@ -6,6 +6,7 @@ use overtake::copy::{Plan, Reason};
 use overtake::options::{Transport, UrgentTransport};
 
 use crate::checks::guard::{self, Filled};
+use crate::checks::staging;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::rig::Rig;
@@ -74,6 +75,34 @@ pub fn lasts_until_bulk_has_ended(rig: &Rig) -> Outcome {
     bed.rest()?;
     rig.driver().host().sleep(LONG);
     same("an urgent copy after bulk", &bed.small()?, &ALONE)
+}
+
+/// A staged copy is made piece by piece on the engine, so an urgent copy waits for few pieces, and goes by no kernel.
+pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
+    let staged = Options { staging: true, staging_bytes_min: 64 << 10, staging_threads: 2, ..options() };
+    let overtake = bed::open(rig, staged)?;
+    let buffer = rig.buffer(BULK_BYTES)?;
+    staging::warm_up(rig, &overtake, (rig.stream()?, buffer))?;
+    let loader = overtake.adopt(rig.stream()?, level(1))?;
+    let urgent = overtake.adopt(rig.stream()?, level(3))?;
+    let bed = Streams::new(rig, overtake, urgent, URGENT_BYTES)?;
+    let before = bed.overtake.statistics().staged.copies;
+    let loading = rig.spawn("loader", move |_| {
+        let weights = vec![5; BULK_BYTES as usize];
+        (0..4).try_for_each(|_| doors::htod_pageable(&loader, (buffer, 0), &weights).map(drop))?;
+        Ok(loader)
+    });
+    let mut passed = 0;
+    while bed.overtake.statistics().staged.copies < before + 4 {
+        same("an urgent copy beside a staged one", &bed.small()?, &ALONE)?;
+        passed += 1;
+    }
+    let loader = rig.join(loading)?;
+    loader.synchronize()?;
+    ensure!(passed > 8, "{passed} urgent copies beside staged ones");
+    let pinned = doors::htod(&loader, bed.device, &bed.host, URGENT_BYTES)?.plan();
+    same("pinned bulk of that size", &pinned, &Plan::Native(Reason::Asked))?;
+    same("an urgent copy beside it", &bed.small()?, &Plan::UrgentKernel)
 }
 
 /// A kernel fills every multiprocessor and waits for a word behind an urgent copy, which no kernel can make then.
