@@ -1,7 +1,7 @@
 """Runs programs natively and under `overtake run` with several settings, in turn, and prints one table for each.
 
-Usage: OVERTAKE_BIN=folder python3 tests/gpu/turns.py PROGRAM... [--set NAME=VALUE[,NAME=VALUE]...]... [--rounds N] [--ready-s N]
-       [--json PREFIX]
+Usage: OVERTAKE_BIN=folder python3 tests/gpu/turns.py PROGRAM... [--set NAME=VALUE[,NAME=VALUE]...]...
+       [--rounds N] [--ready-s N] [--json PREFIX]
 
 A program takes longer to start than to be measured. So the processes of all rounds start at once and prepare
 themselves; then each has its turn, while the others wait, and all end together. A round is one process for each program
@@ -149,7 +149,7 @@ def main():
     for text in left_out:
         print("left out:", text)
     for setting in arguments.settings:
-        judged(done, setting, f"{arguments.json}-{setting.replace('=', '-')}.json")
+        judged(done, setting, f"{arguments.json}-{setting.replace('=', '-').replace(',', '-')}.json")
     sys.exit(0 if all(run["result"] for modes in done.values() for run in modes.values()) else 1)
 
 
