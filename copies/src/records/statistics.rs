@@ -65,7 +65,7 @@ pub struct Statistics {
     pub boosts: u64,
     /// Failed driver calls of the layer.
     pub errors: u64,
-    /// The copies by kernel that were guarded.
+    /// The copies by kernel that were guarded: bulk, and urgent ones where these go by kernel.
     pub guarded: ClassSnapshot,
     /// The guarded copies that the copy engine made, because their kernel had not begun in time.
     pub guard_rescues: u64,

@@ -93,7 +93,7 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} reports: {} urgent copies, {} by kernel, {} of them guarded, {} rescued, {} passed on; {} stood down",
+            "{} reports: {} urgent copies, {} of bulk by kernel, {} guarded, {} rescued, {} passed on; {} stood down",
             work.reports, work.urgent, work.kernel, work.guarded, work.rescued, work.passed_on, work.stood_down
         )?;
         self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
