@@ -139,8 +139,8 @@ impl Book {
     }
 
     /// A producer has committed its part of a frame that it shares. With tasks that are handed over with it.
-    pub fn commit_part(&mut self, position: u64, now: Nanos, mut work: Vec<Handle>) {
-        let buffer = self.contents[self.index(position)];
+    pub fn commit_part(&mut self, stage: Stage, now: Nanos, mut work: Vec<Handle>) {
+        let buffer = self.contents[usize::from(stage.index)];
         let frame = &mut self.frames[usize::from(buffer)];
         frame.record.committed = Some(now);
         frame.work.append(&mut work);
@@ -158,13 +158,13 @@ impl Book {
         std::mem::swap(&mut self.contents[usize::from(stage)], &mut self.spare);
     }
 
-    /// The frame in the stage of this position is committed. With tasks that are handed over with it.
-    pub fn commit(&mut self, position: u64, now: Nanos, work: Vec<Handle>) -> Vec<Handle> {
+    /// The frame in this stage is committed. With tasks that are handed over with it.
+    pub fn commit(&mut self, stage: Stage, now: Nanos, work: Vec<Handle>) -> Vec<Handle> {
         if self.behind == Behind::LatestOnly {
             self.pass_waiting(now);
         }
-        self.committed = position + 1;
-        let buffer = self.contents[self.index(position)];
+        self.committed = stage.position + 1;
+        let buffer = self.contents[usize::from(stage.index)];
         let frame = &mut self.frames[usize::from(buffer)];
         frame.record.committed = Some(now);
         std::mem::replace(&mut frame.work, work)
@@ -205,9 +205,9 @@ impl Book {
 
     /// The consumer comes to a stage: the buffer and the tasks that were handed over, or nothing if it is to pass the
     /// frame over.
-    pub fn claim(&mut self, position: u64, now: Nanos) -> Option<(u8, u64, Vec<Handle>)> {
-        self.unclaimed = self.unclaimed.max(position + 1);
-        let buffer = self.contents[self.index(position)];
+    pub fn claim(&mut self, stage: Stage, now: Nanos) -> Option<(u8, u64, Vec<Handle>)> {
+        self.unclaimed = self.unclaimed.max(stage.position + 1);
+        let buffer = self.contents[usize::from(stage.index)];
         let frame = &mut self.frames[usize::from(buffer)];
         if frame.is_passed {
             return None;
@@ -240,7 +240,9 @@ impl Book {
     pub fn end(&mut self, buffer: u8, end: End, now: Nanos) {
         let frame = &mut self.frames[usize::from(buffer)];
         if !std::mem::replace(&mut frame.has_ended, true) {
-            let record = frame.record.clone();
+            // Its times may be asked for until the next frame comes, and its notes are not.
+            let notes = std::mem::take(&mut frame.record.notes);
+            let record = FrameRecord { notes, ..frame.record };
             self.keep(record, end, now);
         }
     }

@@ -158,7 +158,7 @@ impl<B: Send + Sync + 'static> End<B> {
     /// The frame of a stage, unless it is dropped: then the stage is released.
     fn claim(&mut self, stage: Stage) -> Result<Option<Claimed>, Error> {
         let now = self.shared.now();
-        match self.shared.book(|book| book.claim(stage.position, now)) {
+        match self.shared.book(|book| book.claim(stage, now)) {
             Some((buffer, number, before)) => Ok(Some(Claimed { stage, buffer, number, before })),
             None => {
                 self.member.release()?;

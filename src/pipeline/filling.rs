@@ -115,10 +115,10 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
         let handed_over = if is_handed_over { work.clone() } else { Vec::new() };
         drop(self.shared.book(|book| match self.shared.has_many {
             true => {
-                book.commit_part(stage.position, now, handed_over);
+                book.commit_part(stage, now, handed_over);
                 Vec::new()
             }
-            false => book.commit(stage.position, now, handed_over),
+            false => book.commit(stage, now, handed_over),
         }));
         if work.is_empty() || is_handed_over {
             self.member.commit()?;
