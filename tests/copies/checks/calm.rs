@@ -11,10 +11,9 @@ use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::rig::Rig;
-use crate::streams::Streams;
+use crate::streams::{Streams, URGENT_BYTES};
 
 const BULK_BYTES: u64 = 512 << 10;
-const URGENT_BYTES: u64 = 64 << 10;
 /// Longer than a loaded machine needs from one copy to the next.
 const AFTER: Nanos = Nanos::from_ms(400);
 const CALM: Plan = Plan::Native(Reason::Calm);
@@ -36,11 +35,6 @@ impl Streams<'_> {
     fn bulk(&self, bytes: u64) -> Result<Plan, Failure> {
         Ok(doors::htod(&self.bulk, self.device, &self.host, bytes)?.plan())
     }
-
-    fn urgent_to_device(&self) -> Outcome {
-        doors::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?;
-        Ok(self.urgent.synchronize()?)
-    }
 }
 
 /// An urgent copy ends the calm of its engine and of no other; copies that are too large yield in the calm too.
@@ -56,7 +50,7 @@ pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
     bed.urgent.synchronize()?;
     same("bulk after an urgent copy the other way", &bed.bulk(BULK_BYTES)?, &CALM)?;
     bed.rest()?;
-    bed.urgent_to_device()?;
+    bed.urgent_plan()?;
     bed.rest()?; // its word is down
     same("bulk after an urgent copy", &bed.bulk(BULK_BYTES)?, &BY_KERNEL)?;
     bed.rest()?;
@@ -91,7 +85,7 @@ pub fn is_a_short_wait(rig: &Rig) -> Outcome {
     gate.open();
     host.sleep(Nanos::from_us(100));
     let began = host.now();
-    bed.urgent_to_device()?;
+    bed.urgent_plan()?;
     let waited = host.now().since(began);
     ensure!(waited < Nanos::from_us(150), "{waited} behind a run of 4 MiB, which takes 80 us");
     bed.rest()

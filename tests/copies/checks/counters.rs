@@ -52,7 +52,7 @@ pub fn take_overs(rig: &Rig) -> Outcome {
         rig.driver().host().sleep(hal::Nanos::from_ms(5));
         let again = filled.bring_back()?;
         same("the plan afterwards", &again.plan(), &Plan::Kernel { raises: false })?;
-        filled.low.synchronize()?;
+        filled.stream.synchronize()?;
         same_bytes("the bytes that came back", &filled.brought_back(), &vec![3; BYTES as usize])
     })
 }

@@ -82,7 +82,7 @@ pub fn batches(rig: &Rig) -> Outcome {
 pub struct Filled<'a> {
     rig: &'a Rig,
     /// The stream of the copies.
-    pub low: PriorityStream,
+    pub stream: PriorityStream,
     _other: PriorityStream,
     source: Arc<Pinned>,
     target: Buffer,
@@ -107,7 +107,7 @@ impl<'a> Filled<'a> {
         let module = rig.kernels()?.module;
         Ok(Filled {
             rig,
-            low: overtake.adopt(rig.stream()?, level(priority))?,
+            stream: overtake.adopt(rig.stream()?, level(priority))?,
             _other: overtake.adopt(rig.stream()?, level(4 - priority))?,
             source: rig.pinned(BYTES)?,
             target: rig.buffer_of(&vec![0; BYTES as usize])?,
@@ -136,7 +136,7 @@ impl<'a> Filled<'a> {
         self.source.write(0, &vec![content; BYTES as usize]);
         doors::fill(rig.driver(), self.wait, word.0, self.beside)?;
         rig.driver().host().sleep(hal::Nanos::from_us(200));
-        let bulk = (0..copies).map(|_| Ok(doors::htod(&self.low, self.target, &self.source, BYTES)?));
+        let bulk = (0..copies).map(|_| Ok(doors::htod(&self.stream, self.target, &self.source, BYTES)?));
         bulk.collect()
     }
 
@@ -144,7 +144,7 @@ impl<'a> Filled<'a> {
     /// copy queue to the device.
     pub fn occupy_the_queues(&self, gate: Option<&Gate>) -> Outcome {
         let rig = self.rig;
-        rig.driver().event_record(self.copied, self.low.raw())?;
+        rig.driver().event_record(self.copied, self.stream.raw())?;
         for stream in &self.others {
             match gate {
                 Some(gate) => rig.wait_at(gate, *stream)?,
@@ -157,7 +157,7 @@ impl<'a> Filled<'a> {
 
     /// Queues the word that releases the kernel.
     pub fn release(&self) -> Outcome {
-        Ok(self.rig.htod((self.word, 0), (&*self.one, 0), 4, self.low.raw())?)
+        Ok(self.rig.htod((self.word, 0), (&*self.one, 0), 4, self.stream.raw())?)
     }
 
     /// Releases the kernel in any case.
@@ -167,7 +167,7 @@ impl<'a> Filled<'a> {
 
     /// Waits for all work and checks the bytes, also for copies by kernels that were given up.
     pub fn end(&self, content: u8) -> Outcome {
-        self.low.synchronize()?;
+        self.stream.synchronize()?;
         self.source.write(0, &vec![0xee; BYTES as usize]);
         self.rig.driver().context_synchronize()?;
         let there = self.rig.download(self.target, self.beside)?;
@@ -176,12 +176,12 @@ impl<'a> Filled<'a> {
 
     /// Queues a copy back to the host, which goes by kernel too.
     pub fn bring_back(&self) -> Result<CopyHandle, Failure> {
-        Ok(doors::dtoh(&self.low, &self.back, self.target, BYTES)?)
+        Ok(doors::dtoh(&self.stream, &self.back, self.target, BYTES)?)
     }
 
     /// Queues a small plain copy over the first bytes of the bulk copy.
     pub fn overwrite(&self) -> Outcome {
-        Ok(self.rig.htod((self.target, 0), (&*self.one, 0), 4, self.low.raw())?)
+        Ok(self.rig.htod((self.target, 0), (&*self.one, 0), 4, self.stream.raw())?)
     }
 
     /// The bytes that came back.
@@ -273,13 +273,13 @@ pub fn ends_both_ways(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
     filled.begin(1, 5)?;
-    let gate = rig.gate(filled.low.raw())?;
+    let gate = rig.gate(filled.stream.raw())?;
     filled.overwrite()?;
     filled.bring_back()?;
     filled.release()?;
     rig.driver().host().sleep(hal::Nanos::from_ms(60));
     gate.open();
-    filled.low.synchronize()?;
+    filled.stream.synchronize()?;
     // A rescue that does not wait for its turn in the stream misses the bytes that were written between the two.
     let mut expected = vec![5; BYTES as usize];
     expected[..4].copy_from_slice(&1u32.to_le_bytes());
@@ -307,7 +307,7 @@ pub fn blocking(rig: &Rig) -> Outcome {
     let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Unguarded));
     let blocking = overtake.blocking();
     same("the plan with nothing under way", &filled.bring_back()?.plan(), &natively)?;
-    filled.low.synchronize()?;
+    filled.stream.synchronize()?;
     drop(blocking);
     let bulk = filled.begin(2, 6)?;
     same("the plan before", &bulk[0].plan(), &guarded)?;
@@ -342,7 +342,7 @@ pub fn freeing(rig: &Rig) -> Outcome {
 pub fn left_alone(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
-    let gate = rig.gate(filled.low.raw())?;
+    let gate = rig.gate(filled.stream.raw())?;
     let bulk = filled.begin(1, 7)?;
     same("the plan", &bulk[0].plan(), &Plan::Kernel { raises: false })?;
     let blocking = overtake.blocking();

@@ -10,13 +10,10 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::place::Side;
 use crate::rig::Rig;
-use crate::streams::Streams;
+use crate::streams::{LONG, Streams, URGENT_BYTES};
 use crate::{bed, doors};
 
 const BULK_BYTES: u64 = 512 << 10;
-const URGENT_BYTES: u64 = 64 << 10;
-/// Longer than the watcher needs to see that no bulk is left.
-const LONG: Nanos = Nanos::from_ms(20);
 const ALONE: Plan = Plan::Native(Reason::Alone);
 const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
@@ -29,20 +26,8 @@ fn streams<'a>(rig: &'a Rig, change: impl FnOnce(&mut Options)) -> Result<Stream
 }
 
 impl Streams<'_> {
-    fn urgent_plan(&self) -> Result<Plan, Failure> {
-        let plan = doors::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?.plan();
-        self.urgent.synchronize()?;
-        Ok(plan)
-    }
-
     fn bulk_plan(&self) -> Result<Plan, Failure> {
         Ok(doors::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan())
-    }
-
-    fn wait_for_lull(&self) -> Outcome {
-        self.rest()?;
-        self.rig.driver().host().sleep(LONG);
-        Ok(())
     }
 }
 

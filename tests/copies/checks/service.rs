@@ -305,7 +305,7 @@ pub fn guarded(rig: &Rig) -> Outcome {
 pub fn rescued(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, guard::options())?;
     let filled = guard::Filled::new(rig, &overtake)?;
-    let mut queue = CopyQueue::new(&filled.low, 64)?;
+    let mut queue = CopyQueue::new(&filled.stream, 64)?;
     let (target, expected) = (rig.buffer_of(&[0; 8192])?, (0..8192).map(|at| (at * 7 % 251) as u8).collect::<Vec<_>>());
     let host = rig.pinned_of(&expected)?;
     let word = rig.word();

@@ -10,20 +10,16 @@ use crate::checks::staging;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::rig::Rig;
-use crate::streams::Streams;
+use crate::streams::{LONG, Streams, URGENT_BYTES};
 use crate::{bed, doors};
 
 const BULK_BYTES: u64 = 16 << 20;
-const URGENT_BYTES: u64 = 64 << 10;
-/// Longer than the watcher needs to see that no bulk is left.
-const LONG: Nanos = Nanos::from_ms(20);
 const ALONE: Plan = Plan::Native(Reason::Alone);
 
 /// The options of the drop-in with whole bulk, and small copies for large ones.
 fn options() -> Options {
-    let mut options = Options { lull: true, urgent_transport: UrgentTransport::Kernel, ..guard::options() };
-    options.transport = Transport::Native;
-    options
+    let (transport, urgent_transport) = (Transport::Native, UrgentTransport::Kernel);
+    Options { lull: true, transport, urgent_transport, ..guard::options() }
 }
 
 fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
@@ -37,12 +33,6 @@ impl Streams<'_> {
         let plan = doors::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan();
         same("bulk", &plan, &Plan::Native(Reason::Asked))
     }
-
-    fn small(&self) -> Result<Plan, Failure> {
-        let plan = doors::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?.plan();
-        self.urgent.synchronize()?;
-        Ok(plan)
-    }
 }
 
 /// A copy by kernel waits for none of the bulk that is queued; the same copy on the engine would wait for all of it.
@@ -54,7 +44,7 @@ pub fn is_passed_by_a_kernel(rig: &Rig) -> Outcome {
     gate.open();
     host.sleep(Nanos::from_us(100));
     let began = host.now();
-    same("an urgent copy beside bulk", &bed.small()?, &Plan::UrgentKernel)?;
+    same("an urgent copy beside bulk", &bed.urgent_plan()?, &Plan::UrgentKernel)?;
     let waited = host.now().since(began);
     ensure!(waited < Nanos::from_ms(1), "{waited} beside whole bulk of 5 ms");
     bed.rest()?;
@@ -66,15 +56,14 @@ pub fn is_passed_by_a_kernel(rig: &Rig) -> Outcome {
 /// An urgent copy that meets no bulk goes natively, however long ago the bulk that it meets was submitted.
 pub fn lasts_until_bulk_has_ended(rig: &Rig) -> Outcome {
     let bed = streams(rig)?;
-    same("an urgent copy before any bulk", &bed.small()?, &ALONE)?;
+    same("an urgent copy before any bulk", &bed.urgent_plan()?, &ALONE)?;
     let gate = rig.gate(bed.bulk.raw())?;
     bed.whole()?;
     rig.driver().host().sleep(LONG);
-    same("an urgent copy beside bulk", &bed.small()?, &Plan::UrgentKernel)?;
+    same("an urgent copy beside bulk", &bed.urgent_plan()?, &Plan::UrgentKernel)?;
     gate.open();
-    bed.rest()?;
-    rig.driver().host().sleep(LONG);
-    same("an urgent copy after bulk", &bed.small()?, &ALONE)
+    bed.wait_for_lull()?;
+    same("an urgent copy after bulk", &bed.urgent_plan()?, &ALONE)
 }
 
 /// A staged copy is made piece by piece on the engine, so an urgent copy waits for few pieces, and goes by no kernel.
@@ -94,7 +83,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
     });
     let mut passed = 0;
     while bed.overtake.statistics().staged.copies < before + 4 {
-        same("an urgent copy beside a staged one", &bed.small()?, &ALONE)?;
+        same("an urgent copy beside a staged one", &bed.urgent_plan()?, &ALONE)?;
         passed += 1;
     }
     let loader = rig.join(loading)?;
@@ -102,7 +91,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
     ensure!(passed > 8, "{passed} urgent copies beside staged ones");
     let pinned = doors::htod(&loader, bed.device, &bed.host, URGENT_BYTES)?.plan();
     same("pinned bulk of that size", &pinned, &Plan::Native(Reason::Asked))?;
-    same("an urgent copy beside it", &bed.small()?, &Plan::UrgentKernel)
+    same("an urgent copy beside it", &bed.urgent_plan()?, &Plan::UrgentKernel)
 }
 
 /// A kernel fills every multiprocessor and waits for a word behind an urgent copy, which no kernel can make then.

@@ -29,7 +29,7 @@ pub fn without_it_that_hangs() -> Outcome {
             let filled = Filled::new(rig, &overtake)?;
             filled.begin(1, 1)?;
             filled.release()?;
-            ensure!(filled.low.synchronize().is_err() && gpu.deadlock().is_some(), "it should have hung");
+            ensure!(filled.stream.synchronize().is_err() && gpu.deadlock().is_some(), "it should have hung");
             filled.let_go()?;
             filled.end(1)
         },
@@ -99,7 +99,7 @@ pub fn enough_is_enough() -> Outcome {
             let bulk = filled.begin(1, 9)?;
             ensure!(matches!(bulk[0].plan(), Plan::Kernel { .. }), "{:?}", bulk[0].plan());
             filled.release()?;
-            filled.low.synchronize()?;
+            filled.stream.synchronize()?;
             let statistics = overtake.statistics();
             same("stood down, tried again", &(statistics.stand_downs, statistics.resumptions), &(1, 1))
         },
@@ -191,7 +191,7 @@ pub fn a_lost_copy_is_an_error() -> Outcome {
                 Err(error) => same(what, &error.code(), &Code::LAUNCH_FAILED),
                 Ok(()) => Err(Failure::new(format_args!("{what} reports success"))),
             };
-            lost("the stream", filled.low.synchronize())?;
+            lost("the stream", filled.stream.synchronize())?;
             faulty.refuse(&[]);
             bulk.iter().try_for_each(|copy| lost("the handle", copy.wait()))?;
             lost("the context", overtake.synchronize())?;
@@ -219,7 +219,7 @@ fn rescue_failing(gpu: &SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
         // A copy that the driver refuses at once is an error of the application, as it is natively.
         Err(failure) if failure.to_string().contains(INJECTED) => {
             filled.release().map_err(at)?;
-            filled.low.synchronize()?;
+            filled.stream.synchronize()?;
         }
         other => other.map_err(at)?,
     }
