@@ -236,7 +236,7 @@ impl Book {
         self.frames[usize::from(buffer)].record.notes.push((name, now));
     }
 
-    /// The frame in this buffer ends. Returns the tasks that were handed over with it.
+    /// The frame in this buffer ends.
     pub fn end(&mut self, buffer: u8, end: End, now: Nanos) {
         let frame = &mut self.frames[usize::from(buffer)];
         if !std::mem::replace(&mut frame.has_ended, true) {

@@ -95,9 +95,7 @@ impl Placed<'_> {
         }
         let (direction, inner) = (self.known_direction(), self.asked.inner());
         let company = self.asked.company(direction);
-        // A copy that may be staged is no bulk that has to be passed by kernel: if it is, it tells when it goes.
-        let may_be_passed = inner.leaves_urgent_copies || !self.known.may_stage;
-        if self.asked.priority < company.1 && may_be_passed {
+        if self.asked.priority < company.1 && !self.ends_lull_late() {
             match direction {
                 Some(direction) if inner.options.manages(direction) => inner.records.lull.end(direction),
                 Some(_) => {}

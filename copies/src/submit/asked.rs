@@ -159,6 +159,12 @@ impl<'a> Placed<'a> {
         Placed { asked, known, below: Vec::new(), pieces: Vec::new(), served: None }
     }
 
+    /// Whether the copy ends a lull when it goes as whole bulk, and not before that is decided: where urgent copies go
+    /// by kernel they need none past the short pieces of a staged copy, which it may become.
+    pub(super) fn ends_lull_late(&self) -> bool {
+        !self.asked.inner().leaves_urgent_copies && self.known.may_stage
+    }
+
     /// The direction, from the caller or the driver.
     pub(super) fn known_direction(&self) -> Option<Direction> {
         let placed = || self.known.placement?.known_direction();

@@ -40,7 +40,7 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`super::submit`].
     pub(super) unsafe fn go_natively(&self) -> Went {
-        if self.is_bulk() && self.placed.known.may_stage {
+        if self.is_bulk() && self.placed.ends_lull_late() {
             self.inner().records.lull.end(self.direction());
         }
         // SAFETY: passed on to the caller.
