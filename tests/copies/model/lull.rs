@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hal::{Code, Device, Driver, Nanos};
+use hal::{Code, Device, Driver};
 use overtake::copy::Plan;
 use overtake::{Options, Overtake};
 
@@ -12,12 +12,9 @@ use crate::doors;
 use crate::failure::{Outcome, same};
 use crate::lane::level;
 use crate::model::on;
-use crate::streams::Streams;
+use crate::streams::{LONG, Streams, URGENT_BYTES};
 
 const BULK_BYTES: u64 = 512 << 10;
-const URGENT_BYTES: u64 = 64 << 10;
-/// Longer than the watcher needs to see that no bulk is left.
-const LONG: Nanos = Nanos::from_ms(20);
 
 /// A lull begins meanwhile. The copy is under way when its submission ends, and so the lull is over.
 pub fn is_over_behind_a_slow_submission() -> Outcome {
