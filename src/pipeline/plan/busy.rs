@@ -43,10 +43,10 @@ pub(super) fn longest(demands: &[Demand], of: usize) -> Option<Nanos> {
         return None;
     }
     let own = &demands[of];
-    let (mut longest, mut steps) = (Nanos::ZERO, 0..STEPS_MAX);
+    let (mut longest, mut end, mut steps) = (Nanos::ZERO, Nanos::ZERO, 0..STEPS_MAX);
     for earlier in 0_u64.. {
         let own_work = Nanos(own.span.0.saturating_mul(earlier + 1));
-        let end = settle(demands, of, own_work, &mut steps)?;
+        end = settle(demands, of, own_work, end, &mut steps)?;
         // The frame may have come late, but not before its time.
         let came = Nanos(own.period.0.saturating_mul(earlier)) - own.jitter;
         longest = longest.max(end - came);
@@ -57,8 +57,9 @@ pub(super) fn longest(demands: &[Demand], of: usize) -> Option<Nanos> {
     None
 }
 
-/// The first time at which this work and all that other streams have brought until then is done.
-fn settle(demands: &[Demand], of: usize, own_work: Nanos, steps: &mut Range<u32>) -> Option<Nanos> {
+/// The first time at which this work and all that other streams have brought until then is done. It is not before
+/// `earliest`, from which the search begins.
+fn settle(demands: &[Demand], of: usize, own_work: Nanos, earliest: Nanos, steps: &mut Range<u32>) -> Option<Nanos> {
     let others = |time| {
         let streams = |index, demand: &Demand| demand.count - u32::from(index == of);
         demands
@@ -66,7 +67,7 @@ fn settle(demands: &[Demand], of: usize, own_work: Nanos, steps: &mut Range<u32>
             .enumerate()
             .fold(own_work, |sum, (index, demand)| sum + demand.work(streams(index, demand), time))
     };
-    let mut time = own_work.max(Nanos(1));
+    let mut time = own_work.max(earliest).max(Nanos(1));
     for _ in steps {
         let next = others(time);
         if next <= time {
