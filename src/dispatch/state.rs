@@ -79,6 +79,8 @@ impl Sleeps for State {
     }
 
     #[inline(never)]
+    #[allow(unsafe_code)] // the name of a section
+    #[unsafe(link_section = "overtake_ahead")]
     fn calls(&mut self) -> Calls {
         let has_function = !self.is_closed && self.graph.has_host_function();
         let calls = self.sleepers.calls(has_function);
@@ -261,7 +263,9 @@ impl State {
     }
 
     #[inline(never)]
-    fn expect_other(&mut self, character: Character) {
+    #[allow(unsafe_code)] // the name of a section
+    #[unsafe(link_section = "overtake_ahead")]
+    pub fn expect_other(&mut self, character: Character) {
         match character.kind {
             Kinds::One(Kind::Copy(_)) | Kinds::BothWays => {
                 let expected = self.expectations.begun(character);

@@ -132,7 +132,7 @@ impl Shared {
     fn begin_with_launch<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>) -> (Box<Kit>, inside::Inside, Visit<'s>) {
         held.turn.begin();
         self.steps_by.note();
-        let kit = held.kit.take().unwrap_or_default();
+        let kit = held.kit.take().unwrap_or_else(Kit::boxed);
         (kit, inside::Inside::begin(Arc::as_ptr(self) as usize), Visit::new(self))
     }
 
@@ -175,7 +175,7 @@ impl Shared {
         goes_on: &mut dyn FnMut() -> bool,
     ) {
         self.steps_by.note();
-        let mut kit = held.kit.take().unwrap_or_default();
+        let mut kit = held.kit.take().unwrap_or_else(Kit::boxed);
         let (mut left, mut share) = (visit.left, Share::default());
         let host = self.driver.host();
         let is_long = Cell::new(false);

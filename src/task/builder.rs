@@ -175,8 +175,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if self.after[1].is_none() { self.submit_here() } else { self.submit_joining(None) }
     }
 
-    #[inline]
-    fn submit_here(self) -> Result<Handle, Error> {
+    #[inline(never)] // it is large, and called in three places
+    #[allow(unsafe_code)] // the name of a section
+    #[unsafe(link_section = "overtake_ahead")]
+    pub(super) fn submit_here(self) -> Result<Handle, Error> {
         self.shared.may_enter()?;
         let mut held = self.shared.enter();
         if !self.is_usual() || !held.may_launch_at_once() {

@@ -2,6 +2,7 @@
 //!
 //! `docs/tasks.md` teaches them in ten minutes, with programs.
 
+mod ahead;
 mod bridge;
 mod builder;
 mod handle;

@@ -7,6 +7,7 @@ use graph::{Direction, Kind, NodeId, Priority, Template as Stretch};
 use smallvec::SmallVec;
 
 use crate::dispatch::replay::{Replaying, ranks};
+use crate::task::ahead;
 use crate::task::handle::Handle;
 use crate::task::tasks::Tasks;
 use crate::work::fault::Error;
@@ -187,6 +188,7 @@ impl Spanned {
     }
 
     /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
+    #[unsafe(link_section = "overtake_ahead")]
     fn plan(&self, lanes: u8) -> Option<Arc<Plan>> {
         if self.before.is_empty() {
             return None;
@@ -286,8 +288,10 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     }
 
     /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
+    #[unsafe(link_section = "overtake_ahead")]
     pub fn submit(self) -> Result<Handle, Error> {
         let shared = self.tasks.shared();
+        ahead::fetch(shared);
         if self.after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
         }
@@ -295,6 +299,13 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if let Some(plan) = plan {
             return self.submit_span(plan);
         }
+        self.submit_each()
+    }
+
+    /// As a task for each step.
+    #[inline(never)] // the code of replays that are one task stays together
+    fn submit_each(self) -> Result<Handle, Error> {
+        let shared = self.tasks.shared();
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let (Template { stretch, does, .. }, is_fixed) = (template, template.graphs.is_some());
         let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });

@@ -34,7 +34,8 @@ impl Lanes {
         (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
     }
 
-    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
+    #[inline(never)]
+    pub fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
         let group = self.group_of(slot.device, slot.effective);
         let lane = self.least(group, is_convoy);
         self.folded[usize::from(lane) % LANES] += 1;

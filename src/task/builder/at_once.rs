@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graph::{NodeId, Point};
 
 use super::TaskBuilder;
-use crate::dispatch::kit::Launching;
+use crate::dispatch::kit::{Kit, Launching};
 use crate::dispatch::marks::add_join;
 use crate::dispatch::shared::Held;
 use crate::dispatch::state::State;
@@ -51,7 +51,7 @@ impl<'t> TaskBuilder<'t, '_> {
             }
         }
         let State { graph, bodies, marks, kit, .. } = &mut *held;
-        let joins = &mut kit.get_or_insert_default().joins;
+        let joins = &mut kit.get_or_insert_with(Kit::boxed).joins;
         joins.clear();
         let join = |point: Point| add_join(joins, marks, point);
         let before = self.after.iter().map_while(|first| *first).map(|first| {

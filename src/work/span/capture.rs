@@ -26,6 +26,7 @@ impl From<hal::Error> for Refusal {
 
 impl Course {
     /// Launches all steps as one graph, if they can be one. Returns whether they are.
+    #[inline(never)] // as `launch_in_lanes`
     pub(super) fn launch_as_graph(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> hal::Result<bool> {
         let (site, number) = (lane.site, lane.call.lane);
         let home = std::ptr::from_ref(site.inside).addr();
