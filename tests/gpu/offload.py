@@ -1,4 +1,6 @@
-"""Offloading: many device-to-host blocks of 64 KiB to 2 MiB by batch calls, beside small device-to-host copies.
+"""Offloading: many device-to-host blocks by batch calls, beside small device-to-host copies.
+
+The blocks have 64 KiB to 2 MiB, or all the size of `--block-kib`.
 
 A plain driver program (ctypes, cuGetProcAddress, cuMemcpyBatchAsync). Rounds without batches alternate with rounds
 under them. The last line of the output is a JSON object. `pair.py offload` runs it natively and under
@@ -30,9 +32,9 @@ same_bytes.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
 class Blocks:
     """Blocks side by side on the device, scattered over pinned host memory: the batches that move them."""
 
-    def __init__(self, driver, batches):
+    def __init__(self, driver, batches, block_kib):
         chance, self.driver = random.Random(7), driver
-        sizes = [chance.choice(BLOCK_KIB) << 10 for _ in range(batches * BLOCKS_PER_BATCH)]
+        sizes = [chance.choice(block_kib) << 10 for _ in range(batches * BLOCKS_PER_BATCH)]
         self.total = sum(sizes)
         self.device, (self.host, self.view) = driver.device_bytes(self.total), driver.pinned_bytes(self.total)
         self.truth = chance.randbytes(min(self.total, 4 << 20))
@@ -136,10 +138,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--batches", type=int, default=8)
+    parser.add_argument("--block-kib", type=int)
     arguments = parser.parse_args()
     began, driver = time.perf_counter(), Driver()
     driver.prepare_batches()
-    blocks, small = Blocks(driver, arguments.batches), Small(driver)
+    block_kib = (arguments.block_kib,) if arguments.block_kib else BLOCK_KIB
+    blocks, small = Blocks(driver, arguments.batches, block_kib), Small(driver)
     offloader, idle, loud, rates, good = Offloader(driver, blocks), [], [], [], True
     for number in range(arguments.rounds + 1):
         if number == 1:
@@ -151,7 +155,8 @@ def main():
         good = small.arrived(len(busy)) and blocks.arrived() and good
         if number > 0:
             idle, loud, rates = idle + quiet, loud + busy, [*rates, rate]
-    row = {"case": "small D2H beside batches", "idle_us": idle, "loaded_us": loud,
+    of_size = f" of {arguments.block_kib} KiB" if arguments.block_kib else ""
+    row = {"case": f"small D2H beside batches{of_size}", "idle_us": idle, "loaded_us": loud,
            "bulk_gbs": sorted(rates)[len(rates) // 2], "bytes_ok": good}
     print(json.dumps({"script": "offload", "device": driver.device_name(), "driver": driver.version,
                       "seconds": time.perf_counter() - began, "blocks": arguments.batches * BLOCKS_PER_BATCH,

@@ -62,6 +62,8 @@ PROGRAMS = (
     Program("serving", "serving.py", "torch", ("--segments", "2"), Limits(loaded_p99_us=200.0, bulk=None)),
     Program("unpinned", "unpinned.py", "torch", (), Limits(bulk=None)),
     Program("offload", "offload.py", "ctypes", ("--rounds", "5"), Limits(loaded_p99_us=200.0, bulk=None)),
+    Program("offload of 64 KiB", "offload.py", "ctypes", ("--rounds", "5", "--block-kib", "64"),
+            Limits(loaded_p99_us=200.0, bulk=None)),
 )
 
 

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "round_trip": ("--rounds", "2", "--samples", "240", "--seconds", "0.4"),
     "device_put": ("--rounds", "1", "--seconds", "0.9"),
     "offload": ("--rounds", "4"),
+    "offload of 64 KiB": ("--rounds", "4", "--block-kib", "64"),
     "serving": ("--segments", "1"),
     "frames": ("1", "0.3"),
     "loaders": (),
