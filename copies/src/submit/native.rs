@@ -16,14 +16,14 @@ impl Asked<'_> {
     /// # Safety
     /// As for [`super::submit`].
     #[inline(always)]
-    #[unsafe(link_section = "overtake_ahead")]
     pub(super) unsafe fn copy_natively(&self, direction: Direction) -> Result<()> {
         // SAFETY: passed on to the caller. A batch always has a call of its own.
         unsafe { copy_natively(self.stream, &self.cargo.first().shape, direction, self.native) }
     }
 }
 
-#[inline(never)] // every submission can come here
+#[inline(never)] // of the section once, and not a part of every way that comes here
+#[unsafe(link_section = "overtake_ahead")]
 unsafe fn copy_natively(
     stream: &StreamState,
     shape: &Shape,
