@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use stages::{Member, Stage};
+use stages::{Admitted, Member, Stage};
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
@@ -19,6 +19,8 @@ pub(crate) struct End<B> {
     pub shared: Arc<Shared<B>>,
     /// The use of the ring that it takes part in.
     of_use: u64,
+    /// The stage that the consumer has come to. Its frame may still be replaced until it is admitted.
+    came_to: Option<Stage>,
     _settling: Settling<B>,
 }
 
@@ -34,7 +36,7 @@ impl<B> Drop for Settling<B> {
 impl<B: Send + Sync + 'static> End<B> {
     pub fn new(shared: &Arc<Shared<B>>, member: Member) -> End<B> {
         let of_use = member.ring().uses();
-        End { member, shared: Arc::clone(shared), of_use, _settling: Settling(Arc::clone(shared)) }
+        End { member, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
     }
 
     pub fn acquire<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
@@ -101,16 +103,7 @@ impl<B: Send + Sync + 'static> End<B> {
     }
 
     pub fn wait<S>(&mut self) -> Result<Filled<'_, B, S>, Error> {
-        let claimed = loop {
-            if let Some(claimed) = self.look()? {
-                break claimed;
-            }
-            let End { shared, member, .. } = self;
-            let stage = shared.wait(Side::Producer, |waiting| member.wait(waiting))?;
-            if let Some(claimed) = self.claim(stage)? {
-                break claimed;
-            }
-        };
+        let claimed = self.claimed(None)?.expect("a wait without a deadline ends with a frame");
         Ok(self.filled(claimed))
     }
 
@@ -118,48 +111,103 @@ impl<B: Send + Sync + 'static> End<B> {
         Ok(self.look()?.map(|claimed| self.filled(claimed)))
     }
 
-    fn look(&mut self) -> Result<Option<Claimed>, Error> {
-        loop {
-            let stage = self.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))?;
-            let Some(stage) = stage else { return Ok(None) };
-            let claimed = self.claim(stage)?;
-            if claimed.is_some() {
-                return Ok(claimed);
-            }
-        }
-    }
-
     pub fn wait_until<S>(&mut self, deadline: Nanos) -> Result<Option<Filled<'_, B, S>>, Error> {
-        let claimed = loop {
-            if let Some(claimed) = self.look()? {
-                break claimed;
-            }
-            let End { shared, member, .. } = self;
-            let stage = shared.wait(Side::Producer, |waiting| member.wait_until(waiting, deadline.0))?;
-            let Some(stage) = stage else { return Ok(None) };
-            if let Some(claimed) = self.claim(stage)? {
-                break claimed;
-            }
-        };
-        Ok(Some(self.filled(claimed)))
+        Ok(self.claimed(Some(deadline))?.map(|claimed| self.filled(claimed)))
     }
 
     pub async fn wait_async<S>(&mut self) -> Result<Filled<'_, B, S>, Error> {
         let claimed = loop {
-            let stage = self.member.wait_async().await;
-            let stage = stage.map_err(|error| self.shared.error(error, Side::Producer))?;
-            if let Some(claimed) = self.claim(stage)? {
+            if let Some(claimed) = self.look()? {
+                break claimed;
+            }
+            if self.came_to.is_none() {
+                let stage = self.member.wait_async().await;
+                self.came_to = Some(stage.map_err(|error| self.shared.error(error, Side::Producer))?);
+            }
+            let admitted = match self.shared.ask() {
+                Some(admitting) => Some(admitting.await),
+                None => None,
+            };
+            if let Some(claimed) = self.claim_next(admitted)? {
                 break claimed;
             }
         };
         Ok(self.filled(claimed))
     }
 
+    /// Waits for the next frame that is not dropped. `None` if the deadline passes first.
+    fn claimed(&mut self, deadline: Option<Nanos>) -> Result<Option<Claimed>, Error> {
+        loop {
+            if let Some(claimed) = self.look()? {
+                return Ok(Some(claimed));
+            }
+            if !self.come(deadline)? {
+                return Ok(None);
+            }
+            let admitted = match self.shared.ask() {
+                Some(admitting) => {
+                    let until_ns = deadline.map(|deadline| deadline.0);
+                    match self.shared.wait(Side::Producer, |waiting| admitting.wait(waiting, until_ns))? {
+                        None => return Ok(None),
+                        admitted => admitted,
+                    }
+                }
+                None => None,
+            };
+            if let Some(claimed) = self.claim_next(admitted)? {
+                return Ok(Some(claimed));
+            }
+        }
+    }
+
+    /// The next frame that is not dropped, if it is there and may be admitted at once.
+    fn look(&mut self) -> Result<Option<Claimed>, Error> {
+        if self.came_to.is_none() {
+            self.came_to = self.next_there()?;
+        }
+        let admitted = match &self.shared.options.admission {
+            _ if self.came_to.is_none() => return Ok(None),
+            Some(admission) => match admission.try_admit() {
+                None => return Ok(None),
+                admitted => admitted,
+            },
+            None => None,
+        };
+        self.claim_next(admitted)
+    }
+
+    /// Waits until the consumer has come to a stage. `false` if the deadline passes first.
+    fn come(&mut self, deadline: Option<Nanos>) -> Result<bool, Error> {
+        let End { shared, member, came_to, .. } = self;
+        if came_to.is_none() {
+            *came_to = shared.wait(Side::Producer, |waiting| match deadline {
+                Some(deadline) => member.wait_until(waiting, deadline.0),
+                None => member.wait(waiting).map(Some),
+            })?;
+        }
+        Ok(came_to.is_some())
+    }
+
+    fn next_there(&mut self) -> Result<Option<Stage>, Error> {
+        self.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))
+    }
+
+    /// The first frame that is not dropped, from the stage on that the consumer has come to. The place is for it.
+    fn claim_next(&mut self, admitted: Option<Admitted>) -> Result<Option<Claimed>, Error> {
+        while let Some(stage) = self.came_to.take() {
+            if let Some(claimed) = self.claim(stage)? {
+                return Ok(Some(Claimed { admitted, ..claimed }));
+            }
+            self.came_to = self.next_there()?;
+        }
+        Ok(None)
+    }
+
     /// The frame of a stage, unless it is dropped: then the stage is released.
     fn claim(&mut self, stage: Stage) -> Result<Option<Claimed>, Error> {
         let now = self.shared.now();
         match self.shared.book(|book| book.claim(stage, now)) {
-            Some((buffer, number, before)) => Ok(Some(Claimed { stage, buffer, number, before })),
+            Some((buffer, number, before)) => Ok(Some(Claimed { stage, buffer, number, before, admitted: None })),
             None => {
                 self.member.release()?;
                 Ok(None)

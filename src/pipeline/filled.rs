@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
 use copies::Priority;
 use hal::locks::{read, write};
-use stages::{Member, Stage};
+use stages::{Admitted, Member, Stage};
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
@@ -22,6 +22,8 @@ pub(crate) struct Claimed {
     pub buffer: u8,
     pub number: u64,
     pub before: Vec<Handle>,
+    /// Its place of the admission, if there is one. It is given back when the frame has ended.
+    pub admitted: Option<Admitted>,
 }
 
 /// A frame that the consumer has. Dropping it releases it; in a panic, the producer gets an error.
@@ -106,8 +108,9 @@ impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
         work.append(&mut self.claimed.before);
         if !work.is_empty() {
             let (shared, arrival) = (Arc::clone(self.shared), Some(self.member.release_later()?));
-            let position = stage.position;
-            return Owed { shared, side: Side::Consumer, buffer, position, arrival, work, has_failed }.submit();
+            let (position, admitted) = (stage.position, self.claimed.admitted.take());
+            let side = Side::Consumer;
+            return Owed { shared, side, buffer, position, arrival, work, has_failed, _admitted: admitted }.submit();
         }
         let now = self.shared.now();
         if has_failed {

@@ -132,7 +132,16 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
 
     fn owe(&self, stage: Stage, work: Vec<Handle>, arrival: Option<stages::Arrival>, has_failed: bool) -> Owed<B> {
         let (shared, buffer) = (Arc::clone(self.shared), self.buffer);
-        Owed { shared, side: Side::Producer, buffer, position: stage.position, arrival, work, has_failed }
+        Owed {
+            shared,
+            side: Side::Producer,
+            buffer,
+            position: stage.position,
+            arrival,
+            work,
+            has_failed,
+            _admitted: None,
+        }
     }
 
     /// The stage of the frame. One that has been filled in the spare buffer gets its stage now; if none is free, it

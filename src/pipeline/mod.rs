@@ -33,4 +33,4 @@ pub use options::{Behind, PipelineOptions};
 pub use producer::Producer;
 pub use record::{Dropped, End, FrameRecord, PipelineStatistics};
 pub use sharing::{Alone, Together};
-pub use stages::{Refused, Role};
+pub use stages::{Admission, Refused, Role};

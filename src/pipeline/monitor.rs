@@ -64,6 +64,10 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
             let why = "members that share frames have to agree on each: they keep every frame, by Behind::Block";
             return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
         }
+        if options.admission.is_some() {
+            let why = "members that share frames may wait for each other, and an admission could keep one of them out";
+            return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
+        }
         Pipeline::new(tasks, options, make, true)
     }
 

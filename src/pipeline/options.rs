@@ -1,7 +1,10 @@
 //! The options of a pipeline.
 
+use std::sync::Arc;
+
 use copies::Priority;
 use hal::Nanos;
+use stages::Admission;
 
 use crate::pipeline::plan::PlannedStream;
 
@@ -50,6 +53,12 @@ pub struct PipelineOptions {
     /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
     /// the pipeline keeps every frame.
     pub work_span: Nanos,
+    /// Pipelines that share an admission have only so many frames at work at once, all together. A frame is admitted
+    /// when the work of one before it has ended: those of the highest priority first, then in the order in which their
+    /// consumers came. Until then a newer frame may take its place. So in an overload a frame that has begun has the
+    /// link nearly to itself, in place of sharing it with all others. A few places keep the link busy. A thread that
+    /// holds a frame and waits for another one needs a place for each. Plans do not know of admissions.
+    pub admission: Option<Arc<Admission>>,
     /// A frame with no more time left than this has the next priority. Never more than the next.
     pub raise_within: Option<Nanos>,
     /// The records of so many frames are kept until they are asked for.
@@ -67,6 +76,7 @@ impl Default for PipelineOptions {
             deadline: None,
             tolerance: None,
             work_span: Nanos::ZERO,
+            admission: None,
             raise_within: None,
             records_max: 1024,
         }

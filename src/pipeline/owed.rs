@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stages::Arrival;
+use stages::{Admitted, Arrival};
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
@@ -22,6 +22,8 @@ pub(crate) struct Owed<B> {
     pub work: Vec<Handle>,
     /// It has failed even if its tasks do not.
     pub has_failed: bool,
+    /// The place of a frame that its consumer has released.
+    pub _admitted: Option<Admitted>,
 }
 
 impl<B: Send + Sync + 'static> Owed<B> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use copies::{Direction, Expected, Priority};
 use hal::Nanos;
 use hal::locks::lock;
-use stages::Ring;
+use stages::{Admitting, Ring};
 
 use crate::dispatch::shared::Shared as Dispatch;
 use crate::pipeline::book::{Book, Side};
@@ -74,6 +74,12 @@ impl<B> Shared<B> {
     /// The priority whose copies the pipeline expects as long as it lives.
     pub fn announced(&self) -> Option<Priority> {
         self.options.period.map(|_| self.options.priority)
+    }
+
+    /// Asks for a place of the admission, if there is one.
+    pub fn ask(&self) -> Option<Admitting> {
+        let rank = u32::from(self.options.priority.get());
+        self.options.admission.as_ref().map(|admission| admission.ask(rank))
     }
 
     /// A call of the ring that waits. `failed` is the side that fails stages for the caller.

@@ -29,6 +29,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod admission;
 mod arrival;
 mod barrier;
 mod cursor;
@@ -47,6 +48,7 @@ mod sleepers;
 mod waiting;
 mod word;
 
+pub use admission::{Admission, Admitted, Admitting};
 pub use arrival::Arrival;
 pub use barrier::{Barrier, Round};
 pub use cursor::Stage;

@@ -6,12 +6,13 @@
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-stages --profile loom --test loom`.
 #![cfg(loom)]
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;
-use overtake_stages::{Error, Member, Ring, Role};
+use overtake_stages::{Admission, Error, Member, Ring, Role};
 
 /// A buffer whose uses loom checks: a use that nothing orders fails the model.
 struct Buffers(Vec<UnsafeCell<u64>>);
@@ -161,5 +162,41 @@ fn a_producer_is_woken_when_the_consumer_goes() {
         let waits = thread::spawn(move || block_on(producer.acquire_async()));
         assert_eq!(waits.join().unwrap(), Err(Error::Deserted));
         goes.join().unwrap();
+    });
+}
+
+/// Two threads ask for one place, each twice: only one is in at a time, and none sleeps for ever.
+#[test]
+fn a_place_passes_between_two_sleepy_threads() {
+    check(|| {
+        let (admission, buffers) = (Admission::new(NonZeroU32::new(1).unwrap()), Buffers::new(1));
+        let enter = |own: u64| {
+            let (admission, buffers) = (Arc::clone(&admission), Arc::clone(&buffers));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let place = block_on(admission.ask(0));
+                    buffers.fill(0, own);
+                    assert_eq!(buffers.empty(0), own);
+                    drop(place);
+                }
+            })
+        };
+        [enter(1), enter(2)].into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(admission.try_admit().is_some(), "it is free");
+    });
+}
+
+/// A question is taken back while the place is given to it: the next one gets it.
+#[test]
+fn a_place_is_not_lost_with_a_question() {
+    check(|| {
+        let admission = Admission::new(NonZeroU32::new(1).unwrap());
+        let first = admission.try_admit().unwrap();
+        let (second, third) = (admission.ask(0), admission.ask(0));
+        let leaves = thread::spawn(move || drop(second));
+        let ends = thread::spawn(move || drop(first));
+        let waits = thread::spawn(move || drop(block_on(third)));
+        [leaves, ends, waits].into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(admission.try_admit().is_some(), "it is free");
     });
 }

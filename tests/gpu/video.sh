@@ -87,17 +87,17 @@ for part in "$@"; do
       bound=$(planned "$count" | python3 -c 'import json, sys; print(json.load(sys.stdin)["streams"][0]["bound_us"])')
       compare "us of the latest picture of $count cameras" "$(most admitted max_us)" "$bound"
       ;;
-    # Pictures need half more of the link than there is: delivered ones are in time, and each camera drops a third. A
-    # picture is on its way for a period and the work of one of each camera at most. That is 6.7 ms until it is taken,
-    # 12.6 for 16 uploads while bulk has a sixth of the link, 3.2 for kernels and 4.5 for downloads: 27 ms. So the
-    # deadline is five periods. The software GPU has 23 ms, and its test four periods.
+    # Pictures need half more of the link than there is: delivered ones are in time, and each camera drops a third. Four
+    # of all cameras' pictures are at work at once. One is up to a period old when it is admitted (6.7 ms), and has a
+    # quarter of the link beside bulk, kernels and its download: 3 ms. Some hosts have spells in which all copies take
+    # four times as long, natively too, so each picture has four periods, as in the test on the software GPU.
     overload | block)
-      policy=(--behind latest-only) streams=()
+      policy=(--behind latest-only --at-once 4) streams=()
       [ "$part" = overload ] || policy=(--behind block)
       for _ in {1..16}; do streams+=(--stream 4k150:rgba); done
       # Its own lines tell of missed pictures, which there must be.
       step "bench video: $part" "$limit_s" bash -c '"$@" >/dev/null' - "${bin}overtake" bench video \
-        --seconds "$video_s" --rounds 1 "${streams[@]}" --background model --methods pipeline --deadline 5 \
+        --seconds "$video_s" --rounds 1 "${streams[@]}" --background model --methods pipeline --deadline 4 \
         "${policy[@]}" --json "$OUT/video-$part.json"
       if [ "$part" = overload ]; then
         compare "late pictures of a camera, at most" "$(most overload late)" 0

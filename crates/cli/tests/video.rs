@@ -253,6 +253,26 @@ fn an_overload_by_half_is_dropped_evenly_or_waits() {
     }
 }
 
+/// The same with an admission of four pictures at once: each has two periods in place of four, and as many come.
+#[test]
+fn an_admission_makes_an_overload_short() {
+    let cameras = ["--stream", "4k150:rgba"].repeat(16);
+    let overload = |places: &str, periods: &str| {
+        let rest = ["--background", "model", "--seconds", "0.175", "--methods", "pipeline", "--deadline", periods];
+        bench(&format!("video-at-once-{places}"), &[&cameras[..], &rest, &["--at-once", places]].concat())
+    };
+    let of_all = |run: &Value, name: &str| of(run, "pipeline").map(|row| number(row, name)).collect::<Vec<f64>>();
+    let (free, admitted) = (overload("0", "4"), overload("4", "2"));
+    let longest = |run| of_all(run, "max_us").into_iter().fold(0.0, f64::max);
+    assert!(longest(&admitted) < 0.55 * longest(&free), "{free} {admitted}");
+    assert!(of_all(&admitted, "late").into_iter().all(|late| late == 0.0), "{admitted}");
+    let (before, samples) = (of_all(&free, "samples"), of_all(&admitted, "samples"));
+    let (least, most) = samples.iter().fold((f64::MAX, 0.0_f64), |(a, b), count| (a.min(*count), b.max(*count)));
+    assert!(samples.len() == 16 && most - least <= 2.0, "{samples:?}");
+    // At the end of so short a run fewer pictures are on their way.
+    assert!(samples.iter().sum::<f64>() >= 0.9 * before.iter().sum::<f64>(), "{before:?} {samples:?}");
+}
+
 /// The slowest frames are told with the time of each of their stages, which together are their latency.
 #[test]
 fn slow_frames_tell_their_stages() {

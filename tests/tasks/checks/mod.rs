@@ -1,5 +1,6 @@
 //! All checks, one file per noun.
 
+mod admissions;
 pub mod beside;
 mod bridges;
 mod cameras;
@@ -40,6 +41,8 @@ macro_rules! checks {
 
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
+    admissions: a_frame_waits_and_may_be_replaced a_place_is_free_when_the_work_has_ended none_is_lost
+        the_urgent_goes_first not_among_members;
     beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order
         the_urgent_of_them_go_first threads_have_chains;
     bridges: keep_the_order pass_failures_on join_in_one_dispatcher;

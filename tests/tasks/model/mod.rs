@@ -49,6 +49,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::only_the_latest_is_kept", pipelines::only_the_latest_is_kept),
     ("pipelines::the_overdue_is_dropped", pipelines::the_overdue_is_dropped),
     ("pipelines::a_deadline_raises", pipelines::a_deadline_raises),
+    ("pipelines::an_admission_drops_evenly", pipelines::an_admission_drops_evenly),
     ("pipelines::no_work_too_early", pipelines::no_work_too_early),
     ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),

@@ -1,11 +1,12 @@
 //! Pipelines in virtual time: a camera that is faster than its viewer, deadlines, and calls of the driver that fail.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use hal::{Code, Driver, HostThread, Nanos};
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
-use overtake::pipeline::{Behind, Consumer, Dropped, End, Error, FrameRecord, Pipeline, PipelineOptions};
+use overtake::pipeline::{Admission, Behind, Consumer, Dropped, End, Error, FrameRecord, Pipeline, PipelineOptions};
 use overtake::pipeline::{PipelineStatistics, Producer};
 use overtake::task::{Lane, More};
 use softgpu::{Fault, SoftGpu};
@@ -174,6 +175,56 @@ pub fn a_deadline_raises() -> Outcome {
             rig.driver().host().sleep(Nanos::from_ms(2));
             same("after its deadline", &frame.priority(), &at(expected))?;
         }
+        Ok(())
+    })
+}
+
+/// Four cameras, of whose frames one place can do half: drops are spread evenly over them, and each frame is the
+/// newest of its camera when it is admitted.
+pub fn an_admission_drops_evenly() -> Outcome {
+    on(|rig| {
+        let (bed, admission) = (bed::open(rig)?, Admission::new(NonZeroU32::MIN));
+        let mut working = Vec::new();
+        for _ in 0..4 {
+            let options =
+                PipelineOptions { admission: Some(Arc::clone(&admission)), ..options(Behind::LatestOnly, None) };
+            let (pipeline, mut producer, mut consumer) = Pipeline::open(&bed.tasks, options, |_| Ok(0_u64))?;
+            let camera: HostThread<Outcome> = rig.spawn("camera", move |driver| {
+                for _ in 0..FRAMES {
+                    driver.host().sleep(PERIOD);
+                    producer.acquire()?.ok_or_else(|| Failure::new("the newest has a buffer"))?.commit()?;
+                }
+                Ok(())
+            });
+            let viewer: HostThread<Outcome> = rig.spawn("viewer", move |driver| {
+                loop {
+                    match consumer.wait() {
+                        Err(Error::Ended) => return Ok(()),
+                        frame => {
+                            let frame = frame?;
+                            driver.host().sleep(Nanos(PERIOD.0 / 2));
+                            frame.release()?;
+                        }
+                    }
+                }
+            });
+            working.push((pipeline, camera, viewer));
+        }
+        let mut all = Vec::new();
+        for (pipeline, camera, viewer) in working {
+            rig.join(camera)?;
+            rig.join(viewer)?;
+            let records = pipeline.take_records();
+            let oldest = delivered(&records).iter().map(|record| age(record)).max();
+            // The last frame of a camera is not replaced, and waits for one of each of the others.
+            ensure!(oldest <= Some(PERIOD + PERIOD + SLACK), "a newer frame was there: {oldest:?}");
+            all.push(pipeline.statistics().delivered);
+        }
+        let (least, most) = (all.iter().min(), all.iter().max());
+        ensure!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "uneven: {all:?}");
+        let most = FRAMES * PERIOD.0 / (PERIOD.0 / 2);
+        let delivered: u64 = all.iter().sum();
+        ensure!((most - 6..=most + 4).contains(&delivered), "{delivered} of {most} that one place can do");
         Ok(())
     })
 }

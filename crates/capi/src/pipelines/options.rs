@@ -191,6 +191,7 @@ pub fn read(call: &str, spec: &PipelineSpec, name: &str) -> Outcome<PipelineOpti
         deadline: span(spec.deadline_ns),
         tolerance: span(spec.tolerance_ns),
         work_span: Nanos(spec.work_span_ns),
+        admission: None,
         raise_within: span(spec.raise_within_ns),
         records_max: if spec.records_max == 0 { default.records_max } else { spec.records_max as usize },
     })

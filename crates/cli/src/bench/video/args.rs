@@ -212,6 +212,10 @@ pub struct VideoArguments {
     /// The wait that a pipeline's copies tolerate, in microseconds: bulk keeps the copy engines then.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000), value_name = "US")]
     pub tolerance_us: u64,
+    /// Pipelines share an admission: so many pictures are at work at once, all together; 0: as many as come. Until a
+    /// picture is admitted, a newer one may take its place.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64), value_name = "PICTURES")]
+    pub at_once: u32,
     /// Compare the bytes of every result with those that the processor makes. On the software GPU copies move bytes
     /// then, which takes real time: use small pictures.
     #[arg(long)]

@@ -15,6 +15,7 @@ mod window;
 
 pub use args::VideoArguments;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use hal::Nanos;
@@ -50,7 +51,8 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     let chains = if has_chains { beside::archive(&stage.shop.ground)? } else { Vec::new() };
     let (shop, kinds, bulk_bytes) = (&stage.shop, video.streams.len(), video.common.bulk_bytes);
     let has_courses = video.slow > 0;
-    let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes, has_courses };
+    let at_once = NonZeroU32::new(video.at_once);
+    let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes, at_once, has_courses };
     let (rows, verdict, crowded) =
         if video.raise { climb(&stage, &set, video)? } else { film_all(&stage, &set, video)? };
     let run = Run { header: stage.header.clone(), rows };

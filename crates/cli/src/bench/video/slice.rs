@@ -1,5 +1,6 @@
 //! One method for a while: cameras and a background at once.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use channels::probe::STREAM_PRIORITY_DEFAULT;
@@ -94,6 +95,8 @@ pub struct Set<'s> {
     pub kinds: usize,
     pub chains: &'s [Arc<Piece>],
     pub bulk_bytes: u64,
+    /// The pictures that pipelines have at work at once, if there is an admission.
+    pub at_once: Option<NonZeroU32>,
     /// Whether the course of each frame is noted.
     pub has_courses: bool,
 }
@@ -131,7 +134,7 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     let cameras = if scene.has_pictures { set.cameras } else { &[] };
     let stack = match (scene.method, &yard.dispatcher, &yard.overtake) {
         (VideoMethod::Pipeline | VideoMethod::Template, Some(dispatcher), Some(overtake)) => {
-            Some(Stack::open(overtake, dispatcher, scene.method == VideoMethod::Template, set.has_courses)?)
+            Some(Stack::open(overtake, dispatcher, scene.method == VideoMethod::Template, set)?)
         }
         _ => None,
     };

@@ -8,7 +8,7 @@ use overtake::copy::Request;
 use overtake::dispatch::Dispatcher;
 use overtake::heap::{Heap, HeapOptions, Space};
 use overtake::pipeline::{
-    Consumer, Dropped, End, Error, Filled, FrameRecord, Pipeline, PipelineOptions, Producer, StageBuffer,
+    Admission, Consumer, Dropped, End, Error, Filled, FrameRecord, Pipeline, PipelineOptions, Producer, StageBuffer,
 };
 use overtake::task::{Handle, Lane, More, Recording, Tasks, Template, WorkResult};
 use overtake::{Overtake, Priority};
@@ -18,7 +18,7 @@ use super::super::ground::Ground;
 use super::super::piece::{driver_error, launch_all};
 use super::camera::{Footage, Schedule};
 use super::course::{Course, Seen};
-use super::slice::Camera;
+use super::slice::{Camera, Set};
 
 /// The stages of a pipeline: one that is worked on, and one for the latest picture.
 const STAGES: u8 = 2;
@@ -71,6 +71,8 @@ pub struct Stack {
     priority: Priority,
     pinned: Heap,
     device: Heap,
+    /// That of all pipelines, if there is one.
+    admission: Option<Arc<Admission>>,
     /// Whether the tasks of a frame are the replay of a template.
     replays: bool,
     /// Whether the course of each frame is noted.
@@ -78,12 +80,13 @@ pub struct Stack {
 }
 
 impl Stack {
-    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher, replays: bool, has_courses: bool) -> Result<Stack> {
+    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher, replays: bool, set: &Set<'_>) -> Result<Stack> {
         let open = |space| Heap::open_beside(overtake, space, HeapOptions::default());
         let (pinned, device) = (open(Space::Pinned)?, open(Space::Device)?);
         let tasks = Tasks::new(dispatcher);
         let priority = overtake.priorities().highest();
-        Ok(Stack { tasks, priority, pinned, device, replays, has_courses })
+        let (admission, has_courses) = (set.at_once.map(Admission::new), set.has_courses);
+        Ok(Stack { tasks, priority, pinned, device, admission, replays, has_courses })
     }
 }
 
@@ -110,6 +113,7 @@ impl Staged {
             period: Some(period),
             deadline: Some(deadline),
             tolerance: Some(tolerance),
+            admission: stack.admission.clone(),
             records_max: usize::MAX,
             ..PipelineOptions::default()
         };
