@@ -1,12 +1,13 @@
 """Runs programs natively and under `overtake run` with several settings, in turn, and prints one table for each.
 
 Usage: OVERTAKE_BIN=folder python3 tests/gpu/turns.py PROGRAM... [--set NAME=VALUE[,NAME=VALUE]...]...
-       [--rounds N] [--ready-s N] [--json PREFIX]
+       [--rounds N] [--control] [--ready-s N] [--json PREFIX]
 
 A program takes longer to start than to be measured. So the processes of all rounds start at once and prepare
 themselves; then each has its turn, while the others wait, and all end together. A round is one process for each program
 in each mode; the mode that goes first changes from round to round. A program that does not know turns (`frames`) is
-started when its turn comes. Each setting gets a file, with the native runs beside it, in the format of `pair.py`.
+started when its turn comes. With `--control` each round has a second native run: the factor between the two is the
+spread of the machine. Each setting gets a file, with the native runs beside it, in the format of `pair.py`.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import programs
 
 # The parts of a program's run that are enough for one round of several.
 ARGUMENTS = {
-    "shapes": ("--rounds", "2", "--samples", "200", "--seconds", "0.4"),
+    "shapes": ("--rounds", "3", "--samples", "600", "--seconds", "0.5"),
     "round_trip": ("--rounds", "2", "--samples", "240", "--seconds", "0.4"),
     "device_put": ("--rounds", "1", "--seconds", "0.9"),
     "offload": ("--rounds", "4"),
@@ -51,7 +52,7 @@ class Run:
         stem = os.path.join(folder, f"{program.name}-{mode}-{turn}")
         self.report, self.errors, self.out = stem + ".json", stem + ".err", stem + ".out"
         variables = {**os.environ, **programs.ENVIRONMENT, "PYTHONUNBUFFERED": "1", "OVERTAKE_TURNS": "1"}
-        if mode != "native":
+        if mode not in ("native", pair.CONTROL):
             variables.update(options(mode))
             command = [harness.tools(), "run", "--json", self.report, "--", *command]
         with open(self.errors, "w") as errors, open(self.out, "w") as out:
@@ -125,7 +126,8 @@ def in_turn(found, modes, arguments, folder):
 def judged(done, setting, path):
     """Stores the runs of one setting with the native ones, and prints their table."""
     os.environ.update(options(setting))
-    runs = [(program, turn, {"native": modes["native"], "overtake": modes[setting]})
+    runs = [(program, turn, {"overtake" if mode == setting else mode: modes[mode]
+                             for mode in ("native", setting, pair.CONTROL) if mode in modes})
             for (program, turn), modes in done.items()]
     kept = pair.stored(runs)
     for name in options(setting):
@@ -139,6 +141,7 @@ def main():
     parser.add_argument("programs", nargs="+", choices=sorted(ARGUMENTS))
     parser.add_argument("--set", action="append", required=True, dest="settings")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--control", action="store_true", help="a second native run in each round")
     parser.add_argument("--ready-s", type=float, default=60)
     parser.add_argument("--json", default="turns")
     arguments = parser.parse_args()
@@ -146,7 +149,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="overtake-turns-") as folder:
         found, left_out = programs.gather([program for program in programs.PROGRAMS
                                            if program.name in arguments.programs], folder)
-        done = in_turn(found, ["native", *arguments.settings], arguments, folder)
+        done = in_turn(found, ["native", *[pair.CONTROL] * arguments.control, *arguments.settings], arguments, folder)
     for text in left_out:
         print("left out:", text)
     for setting in arguments.settings:
