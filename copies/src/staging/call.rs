@@ -9,7 +9,7 @@ use terms::Direction;
 
 use super::areas::Areas;
 use super::pages::{Access, Pages, provide};
-use super::stores::{STREAMED_BYTES_MIN, STREAMED_ROW_MIN, copy_streaming};
+use super::stores::{STREAMED_ROW_MIN, are_streamed, copy_streaming};
 
 const UNTAKEN: u8 = 0;
 const TAKEN: u8 = 1;
@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) direction: Direction,
     pub(super) is_urgent: bool,
     areas: Areas,
-    /// Whether the program's memory is written past the caches.
+    /// Whether its targets in host memory, the program's or slots, are written past the caches.
     is_streamed: bool,
     pieces: Vec<Shape>,
     states: Vec<AtomicU8>,
@@ -53,7 +53,7 @@ impl Call {
     /// A copy, in pieces of one slice each, none of them larger than a slot, for so many threads of the pool at once.
     pub(super) fn new(
         direction: Direction,
-        is_urgent: bool,
+        (is_urgent, yields): (bool, bool),
         areas: Areas,
         pieces: Vec<Shape>,
         hands_max: usize,
@@ -63,7 +63,7 @@ impl Call {
             direction,
             is_urgent,
             areas,
-            is_streamed: direction == Direction::DeviceToHost && bytes >= STREAMED_BYTES_MIN,
+            is_streamed: are_streamed(direction, bytes, yields),
             states: pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect(),
             slots: pieces.iter().map(|_| AtomicU64::new(0)).collect(),
             pieces,
@@ -213,7 +213,7 @@ mod tests {
         let (driver, source, mut slots) = (crate::soft::driver(), [[7_u8; BYTES]; 3], [[0_u8; BYTES]; 3]);
         let piece = |bytes: &[u8; BYTES]| Shape::linear(0x1000, bytes.as_ptr() as u64, BYTES as u64);
         let pieces = source.iter().map(piece).collect();
-        let call = Call::new(Direction::HostToDevice, false, Areas::default(), pieces, 2);
+        let call = Call::new(Direction::HostToDevice, (false, false), Areas::default(), pieces, 2);
         assert!(!call.has_offer() && call.claim().is_none(), "no piece has a slot");
         // SAFETY: each piece has a slot of its own, and all memory outlives the call.
         slots.iter_mut().for_each(|slot| unsafe { call.offer(slot.as_mut_ptr() as u64) });

@@ -124,7 +124,7 @@ impl<'a> Conductor<'a> {
         Conductor {
             means,
             order,
-            call: Arc::new(Call::new(order.direction, order.raises, areas, pieces, hands_max)),
+            call: Arc::new(Call::new(order.direction, (order.raises, order.yields), areas, pieces, hands_max)),
             moving: VecDeque::new(),
             flying: VecDeque::new(),
             next: 0,
