@@ -247,7 +247,7 @@ pub struct Options {
     /// them with one thread.
     pub staging: bool,
     /// Smaller pageable copies are left to the driver. 0 means those that staging makes no faster: below 4 MiB to the
-    /// device, and below 1 MiB to the host.
+    /// device, or 2 MiB with eight threads, and below 1 MiB to the host.
     pub staging_bytes_min: u64,
     /// The number of those threads; 0 means half of the cores that the process may use, 8 at most.
     pub staging_threads: u32,
