@@ -263,6 +263,7 @@ fn an_admission_makes_an_overload_short() {
     };
     let of_all = |run: &Value, name: &str| of(run, "pipeline").map(|row| number(row, name)).collect::<Vec<f64>>();
     let (free, admitted) = (overload("0", "4"), overload("4", "2"));
+    assert!(of(&admitted, "pipeline").all(|row| row["setting"] == "model, at_once=4"), "{admitted}");
     let longest = |run| of_all(run, "max_us").into_iter().fold(0.0, f64::max);
     assert!(longest(&admitted) < 0.55 * longest(&free), "{free} {admitted}");
     assert!(of_all(&admitted, "late").into_iter().all(|late| late == 0.0), "{admitted}");

@@ -93,8 +93,8 @@ fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measure
 }
 
 fn terms(video: &VideoArguments) -> Terms<'_> {
-    let &VideoArguments { ref streams, deadline, tolerance_us, slow, ref common, .. } = video;
-    Terms { kinds: streams, periods: deadline, bulk_bytes: common.bulk_bytes, tolerance_us, slow }
+    let &VideoArguments { ref streams, deadline, tolerance_us, at_once, slow, ref common, .. } = video;
+    Terms { kinds: streams, periods: deadline, bulk_bytes: common.bulk_bytes, tolerance_us, at_once, slow }
 }
 
 fn methods(video: &VideoArguments) -> &[VideoMethod] {

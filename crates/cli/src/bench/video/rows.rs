@@ -54,6 +54,8 @@ impl Case {
 
 /// The name of a setting: the wait that a pipeline's copies tolerate.
 pub const TOLERANCE: &str = "tolerance_us=";
+/// The same: the pictures that pipelines have at work at once.
+const AT_ONCE: &str = "at_once=";
 
 /// The arguments of a run that its rows name.
 #[derive(Clone, Copy)]
@@ -63,18 +65,21 @@ pub struct Terms<'t> {
     pub periods: u32,
     pub bulk_bytes: u64,
     pub tolerance_us: u64,
+    /// As many as come if it is 0.
+    pub at_once: u32,
     /// The slowest frames of a row, so many, are told.
     pub slow: usize,
 }
 
 impl Terms<'_> {
-    /// The setting of a scene: its background, where that is not bulk in both directions, and the tolerance.
+    /// The setting of a scene: its background, where that is not bulk in both directions, and those of a pipeline.
     fn setting(self, scene: Scene) -> Option<String> {
         let background = scene.background.filter(|it| *it != Background::Both).map(|it| it.name().to_owned());
-        let is_tolerant = matches!(scene.method, VideoMethod::Pipeline | VideoMethod::Template);
-        let tolerance = (is_tolerant && scene.has_pictures && scene.background.is_some() && self.tolerance_us > 0)
-            .then(|| format!("{TOLERANCE}{}", self.tolerance_us));
-        let parts: Vec<String> = background.into_iter().chain(tolerance).collect();
+        let is_pipeline = matches!(scene.method, VideoMethod::Pipeline | VideoMethod::Template);
+        let has_own = is_pipeline && scene.has_pictures && scene.background.is_some();
+        let tolerance = (has_own && self.tolerance_us > 0).then(|| format!("{TOLERANCE}{}", self.tolerance_us));
+        let at_once = (has_own && self.at_once > 0).then(|| format!("{AT_ONCE}{}", self.at_once));
+        let parts: Vec<String> = background.into_iter().chain(tolerance).chain(at_once).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
