@@ -29,6 +29,7 @@ struct overtake_kernel;
 struct overtake_pipeline;
 struct overtake_pipeline_end;
 struct overtake_template;
+struct overtake_admission;
 
 /**
  * The version of this header: major.
@@ -1156,6 +1157,11 @@ struct overtake_pipeline_options {
      * The records of so many frames are kept until they are taken. 0: 1024.
      */
     uint64_t records_max;
+    /**
+     * The places that its frames share with those of other pipelines, from overtake_admission_open(). Null: each frame
+     * begins when its consumer comes to it.
+     */
+    const struct overtake_admission *admission;
 };
 
 /**
@@ -2168,6 +2174,29 @@ int overtake_kernel_free(struct overtake_kernel *kernel);
 int overtake_compute(struct overtake_arrays *arrays,
                      const struct overtake_computation_spec *spec,
                      struct overtake_task **task);
+
+/**
+ * Makes an admission with so many places. Pipelines that have it in their options have no more frames at work than
+ * that, all together: a frame is admitted when the work of one before it has ended, those of the highest priority
+ * first, then in the order in which their consumers came. Until then a newer frame may take its place. In an overload
+ * a frame that has begun has the link nearly to itself; a few places keep the link busy.
+ *
+ * A thread that holds a frame and waits for another one needs a place for each.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `admission` points at a handle.
+ */
+int overtake_admission_open(uint32_t places,
+                            struct overtake_admission **admission);
+
+/**
+ * Frees the handle of an admission. Pipelines that have it keep it.
+ *
+ * Threads: any.
+ */
+int overtake_admission_free(struct overtake_admission *admission);
 
 /**
  * Opens a pipeline: frames from a producer to a consumer, each in a stage with a buffer in pinned memory of the host

@@ -184,7 +184,7 @@ def __getattr__(name):
         import overtake_arrays
 
         return getattr(overtake_arrays, name)
-    if name in ("Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"):
+    if name in ("Admission", "Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"):
         import overtake_pipelines
 
         return getattr(overtake_pipelines, name)

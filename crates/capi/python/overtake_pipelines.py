@@ -58,6 +58,7 @@ _Options = _structure(
     "_Options",
     *[("stages", _number), ("name", ctypes.c_char_p), ("bytes", _long)],
     *[("priority", ctypes.c_int), ("behind", ctypes.c_int), *((name, _long) for name in _SPANS)],
+    ("admission", _pointer),
 )
 _Frame = _structure(
     "_Frame",
@@ -72,6 +73,8 @@ def _prototypes():
     place, size = ctypes.POINTER(_pointer), ctypes.c_size_t
     names = ("commit", "hand_over", "give_up", "complete", "release", "leave", "free")
     return {
+        "admission_open": [_number, place],
+        "admission_free": [_pointer],
         "pipeline_open": [_pointer, ctypes.POINTER(_Options), place, place, place],
         "pipeline_acquire": [_pointer, ctypes.c_int64, ctypes.POINTER(_Frame)],
         "pipeline_wait": [_pointer, ctypes.c_int64, ctypes.POINTER(_Frame)],
@@ -240,15 +243,31 @@ class Consumer(_End):
             raise StopIteration from None
 
 
+class Admission:
+    """Places for frames at work at once, of all pipelines that have it as their `admission`: each other frame waits,
+    and may still be replaced by a newer one."""
+
+    def __init__(self, places):
+        base._bind(_prototypes())
+        handle = _pointer()
+        _call("admission_open", places, ctypes.byref(handle))
+        self._handle = handle.value
+
+    def __del__(self, base=base):
+        free = base._functions.get("admission_free") if base._functions else None
+        if free is not None and getattr(self, "_handle", None):
+            free(self._handle)
+
+
 class Pipeline:
     """A pipeline of `size` bytes a frame, from `Tasks.pipeline`, and its two ends: `producer` and `consumer`. Options:
     `stages`, 1 to 254; `priority`; `behind`, the fate of frames when the consumer is behind: "block", "drop-newest",
     "drop-oldest" or "latest-only"; and in seconds `period`, `deadline`, `tolerance`, `work_span` and `raise_within`, as
-    in overtake.h. `records_max` frames keep their records."""
+    in overtake.h. `records_max` frames keep their records. `admission` is an `Admission`, which pipelines may share."""
 
     def __init__(
         self, tasks, name, size, stages=3, priority=0, behind="block", period=0, deadline=0, tolerance=0, work_span=0,
-        raise_within=0, records_max=0,
+        raise_within=0, records_max=0, admission=None,
     ):
         base._bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), stages, name.encode(), size, priority, BEHIND[behind])
@@ -256,6 +275,7 @@ class Pipeline:
         for field, seconds in zip(_SPANS, spans):
             setattr(options, field, _ns(seconds))
         options.records_max = records_max
+        options.admission = admission._handle if admission else None
         handles = [_pointer() for _ in range(3)]
         self._tasks = tasks
         _call("pipeline_open", tasks._handle, options, *map(ctypes.byref, handles))

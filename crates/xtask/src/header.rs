@@ -42,7 +42,7 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 22] = [
+    const SOURCES: [&str; 23] = [
         "exports.rs",
         "codes.rs",
         "statistics.rs",
@@ -60,6 +60,7 @@ pub mod generator {
         "arrays/kernel.rs",
         "arrays/uses.rs",
         "arrays/computation.rs",
+        "pipelines/admission.rs",
         "pipelines/options.rs",
         "pipelines/pipeline.rs",
         "pipelines/end.rs",

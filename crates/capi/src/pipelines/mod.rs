@@ -3,11 +3,13 @@
 //! | file | content |
 //! |---|---|
 //! | `options.rs` | the structures: options, frames, records, counts |
+//! | `admission.rs` | places for frames at work at once, of several pipelines |
 //! | `pipeline.rs` | opening a pipeline, its counts and its records |
 //! | `end.rs` | the two ends, each with the frame that it has in hand |
 //! | `frame.rs` | acquire, commit, wait, release |
 //! | `work.rs` | copies and tasks that are part of a frame |
 
+pub mod admission;
 pub mod end;
 pub mod frame;
 pub mod options;

@@ -6,6 +6,7 @@ use hal::Nanos;
 use overtake::pipeline::{Behind, Dropped, End, FrameRecord, PipelineOptions, PipelineStatistics};
 
 use crate::failure::{Failure, Outcome};
+use crate::pipelines::admission::{self, overtake_admission};
 use crate::sized::bytes_of;
 use crate::tasks::task::priority;
 
@@ -60,12 +61,15 @@ pub struct PipelineSpec {
     pub raise_within_ns: u64,
     /// The records of so many frames are kept until they are taken. 0: 1024.
     pub records_max: u64,
+    /// The places that its frames share with those of other pipelines, from overtake_admission_open(). Null: each frame
+    /// begins when its consumer comes to it.
+    pub admission: *const overtake_admission,
 }
 
-/// The size of the first released structure.
+/// The size of the first released structure, without the admission.
 pub const PIPELINE_OPTIONS_BYTES_MIN: usize = 80;
 
-const _: () = assert!(size_of::<PipelineSpec>() == PIPELINE_OPTIONS_BYTES_MIN);
+const _: () = assert!(std::mem::offset_of!(PipelineSpec, admission) == PIPELINE_OPTIONS_BYTES_MIN);
 
 /// A frame that an end has in hand. Set struct_size before the call.
 #[repr(C)]
@@ -191,7 +195,7 @@ pub fn read(call: &str, spec: &PipelineSpec, name: &str) -> Outcome<PipelineOpti
         deadline: span(spec.deadline_ns),
         tolerance: span(spec.tolerance_ns),
         work_span: Nanos(spec.work_span_ns),
-        admission: None,
+        admission: admission::find(call, spec.admission)?,
         raise_within: span(spec.raise_within_ns),
         records_max: if spec.records_max == 0 { default.records_max } else { spec.records_max as usize },
     })

@@ -73,7 +73,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
     fence(CALL, || {
         let outputs = (output(CALL, "pipeline", pipeline)?, output(CALL, "producer", producer)?);
         let consumer = output(CALL, "consumer", consumer)?;
-        // SAFETY: the caller's promise; bytes of 0 are numbers and a null pointer.
+        // SAFETY: the caller's promise; bytes of 0 are numbers and null pointers.
         let spec = unsafe { sized::read(CALL, "options", options, PIPELINE_OPTIONS_BYTES_MIN) }?;
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");

@@ -1,5 +1,5 @@
-//! The handles that C has of dispatchers, sets, tasks, lanes, copy queues, arrays and pipelines: numbers in the form of
-//! pointers, which are looked up. A handle that is wrong, or whose thing is gone, is found out.
+//! The handles that C has of dispatchers, sets, tasks, lanes, copy queues, arrays, pipelines and admissions: numbers in
+//! the form of pointers, which are looked up. A handle that is wrong, or whose thing is gone, is found out.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
@@ -25,6 +25,7 @@ pub enum Kind {
     Pipeline = 10,
     PipelineEnd = 11,
     Template = 12,
+    Admission = 13,
 }
 
 impl Kind {
@@ -42,6 +43,7 @@ impl Kind {
             Kind::Pipeline => "pipeline",
             Kind::PipelineEnd => "end of a pipeline",
             Kind::Template => "template",
+            Kind::Admission => "admission",
         }
     }
 
@@ -55,7 +57,13 @@ impl Kind {
         let name = self.name();
         let text = match handle.is_null() {
             true => format!("{call}: the {name} is null"),
-            false => format!("{call}: {:#x} is not a {name} here, or no longer: it was freed or closed", handle.addr()),
+            false => {
+                let article = if name.starts_with(['a', 'e']) { "an" } else { "a" };
+                format!(
+                    "{call}: {:#x} is not {article} {name} here, or no longer: it was freed or closed",
+                    handle.addr()
+                )
+            }
         };
         Failure::new(OVERTAKE_ERROR_INVALID_HANDLE, &text)
     }

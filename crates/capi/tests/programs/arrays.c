@@ -54,7 +54,7 @@ static void a_chain_of_kernels(Arrays *arrays, Kernel *add)
     Array *all[] = {left, right, sum, twice};
     for (int i = 0; i < 4; i++)
         OK(overtake_array_free(all[i]));
-    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not a array here", overtake_array_free(sum));
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not an array here", overtake_array_free(sum));
 }
 
 static int set_bytes(Lane *lane, void *const *addresses, void *data)
@@ -127,7 +127,7 @@ static void accesses_keep_back(Arrays *arrays, Kernel *add)
     Task *waits = add_arrays(arrays, add, source, source, sum);
     REQUIRE(!is_done(waits));
     OK(overtake_access_close(changes));
-    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not a access here", overtake_access_close(changes));
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not an access here", overtake_access_close(changes));
     REQUIRE(element(sum, 3) == 14 && element(sum, 4) == 2);
     OK(overtake_task_free(beside));
     OK(overtake_task_free(waits));

@@ -179,6 +179,35 @@ static void overload(Tasks *tasks, int behind, uint64_t first, int dropped_as)
     close_line(line);
 }
 
+/* Of two pipelines with one place, the second has the newest frame when the first has released its own. */
+static void admission(Tasks *tasks)
+{
+    struct overtake_admission *places = NULL;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "places is 0", overtake_admission_open(0, &places));
+    OK(overtake_admission_open(1, &places));
+    Options options = options_of(OVERTAKE_BEHIND_LATEST_ONLY);
+    options.admission = places;
+    Line lines[2] = {open_line(tasks, options), open_line(tasks, options)};
+    OK(overtake_admission_free(places));
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not an admission here", overtake_admission_free(places));
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not an admission here",
+            overtake_pipeline_open(tasks, &options, &(Pipeline *){NULL}, &(End *){NULL}, &(End *){NULL}));
+    for (int line = 0; line < 2; line++) {
+        acquire(lines[line].producer);
+        OK(overtake_pipeline_commit(lines[line].producer));
+    }
+    REQUIRE(wait_for(lines[0].consumer).number == 0);
+    Frame frame = {.struct_size = sizeof frame};
+    REQUIRE(overtake_pipeline_wait(lines[1].consumer, 0, &frame) == OVERTAKE_ERROR_TIMEOUT);
+    acquire(lines[1].producer);
+    OK(overtake_pipeline_commit(lines[1].producer));
+    OK(overtake_pipeline_release(lines[0].consumer));
+    REQUIRE(wait_for(lines[1].consumer).number == 1);
+    OK(overtake_pipeline_release(lines[1].consumer));
+    close_line(lines[0]);
+    close_line(lines[1]);
+}
+
 /* A frame that cannot be on time any more is dropped before its work begins. */
 static void overdue(Tasks *tasks)
 {
@@ -295,7 +324,7 @@ static void used_wrongly(Tasks *tasks)
     wait_for(line.consumer);
     REFUSED(OVERTAKE_ERROR_REFUSED, "release it before the next", overtake_pipeline_wait(line.consumer, 0, &frame));
     close_line(line);
-    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not a end of a pipeline here", overtake_pipeline_leave(line.producer));
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not an end of a pipeline here", overtake_pipeline_leave(line.producer));
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not a pipeline here", overtake_pipeline_free(line.pipeline));
     line = open_line(tasks, options_of(OVERTAKE_BEHIND_LATEST_ONLY));
     frame = acquire(line.producer);
@@ -315,6 +344,7 @@ int main(void)
     overload(tasks, OVERTAKE_BEHIND_DROP_OLDEST, 1, OVERTAKE_FRAME_REPLACED);
     overload(tasks, OVERTAKE_BEHIND_LATEST_ONLY, 2, OVERTAKE_FRAME_REPLACED);
     overdue(tasks);
+    admission(tasks);
     failures(tasks);
     opened_wrongly(dispatcher, tasks);
     used_wrongly(tasks);

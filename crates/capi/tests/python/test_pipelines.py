@@ -110,6 +110,20 @@ class Pipelines(WithDispatcher):
         self.assertEqual(bytes(frame.bytes[:4]), b"late")
         frame.upload().wait()
 
+    def test_pipelines_share_an_admission(self):
+        admission = overtake.Admission(1)
+        one, other = (self.line(behind="latest-only", admission=admission) for _ in range(2))
+        del admission  # the pipelines keep it
+        for line in (one, other):
+            line.producer.acquire().commit()
+        with one.consumer.wait():
+            self.assertRaises(TimeoutError, other.consumer.wait, 0)
+            other.producer.acquire().commit()
+        with other.consumer.wait() as frame:
+            self.assertEqual(frame.number, 1)
+        self.assertEqual(other.statistics()["replaced"], 1)
+        self.assertRaisesRegex(overtake.Error, "places is 0", overtake.Admission, 0)
+
     def test_wrong_options_are_named(self):
         self.assertRaises(KeyError, self.line, behind="sometimes")
         self.assertRaisesRegex(overtake.Error, "stages is 255", self.tasks.pipeline, "camera", SIZE, stages=255)
