@@ -56,8 +56,10 @@ pub struct PipelineOptions {
     /// Pipelines that share an admission have only so many frames at work at once, all together. A frame is admitted
     /// when the work of one before it has ended: those of the highest priority first, then in the order in which their
     /// consumers came. Until then a newer frame may take its place. So in an overload a frame that has begun has the
-    /// link nearly to itself, in place of sharing it with all others. A few places keep the link busy. A thread that
-    /// holds a frame and waits for another one needs a place for each. Plans do not know of admissions.
+    /// link nearly to itself, in place of sharing it with all others. A few places keep the link busy.
+    ///
+    /// Tasks of a frame's producer are not held back: its consumer uploads the frame. A thread that holds a frame and
+    /// waits for another one needs a place for each. Plans do not know of admissions.
     pub admission: Option<Arc<Admission>>,
     /// A frame with no more time left than this has the next priority. Never more than the next.
     pub raise_within: Option<Nanos>,
