@@ -47,6 +47,6 @@ impl<B: Send + Sync + 'static> Consumer<B> {
 
 impl<B> fmt::Debug for Consumer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Consumer").field("member", &self.0.member).finish_non_exhaustive()
+        f.debug_struct("Consumer").field("member", &self.0.seat.member).finish_non_exhaustive()
     }
 }

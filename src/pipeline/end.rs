@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use stages::{Admitted, Member, Stage};
+use stages::{Admission, Admitted, Member, Stage};
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
 use crate::pipeline::filled::{Claimed, Filled};
 use crate::pipeline::filling::Filling;
 use crate::pipeline::options::Behind;
+use crate::pipeline::seat::Seat;
 use crate::pipeline::shared::Shared;
 
 /// A member of the ring, in a pipeline.
 pub(crate) struct End<B> {
     // First: it quits before the frames that end with that are counted.
-    pub member: Member,
+    pub seat: Seat,
     pub shared: Arc<Shared<B>>,
     /// The use of the ring that it takes part in.
     of_use: u64,
@@ -36,14 +37,15 @@ impl<B> Drop for Settling<B> {
 impl<B: Send + Sync + 'static> End<B> {
     pub fn new(shared: &Arc<Shared<B>>, member: Member) -> End<B> {
         let of_use = member.ring().uses();
-        End { member, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
+        let seat = Seat { member, admitted: None };
+        End { seat, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
     }
 
     pub fn acquire<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
         let mut stage = self.free()?;
         if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let End { shared, member, .. } = self;
-            stage = Some(shared.wait(Side::Consumer, |waiting| member.acquire(waiting))?);
+            let End { shared, seat, .. } = self;
+            stage = Some(shared.wait(Side::Consumer, |waiting| seat.member.acquire(waiting))?);
         }
         Ok(self.begin(stage))
     }
@@ -58,8 +60,8 @@ impl<B: Send + Sync + 'static> End<B> {
     pub fn acquire_until<S>(&mut self, deadline: Nanos) -> Result<Option<Filling<'_, B, S>>, Error> {
         let mut stage = self.free()?;
         if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let End { shared, member, .. } = self;
-            stage = shared.wait(Side::Consumer, |waiting| member.acquire_until(waiting, deadline.0))?;
+            let End { shared, seat, .. } = self;
+            stage = shared.wait(Side::Consumer, |waiting| seat.member.acquire_until(waiting, deadline.0))?;
             if stage.is_none() {
                 return Ok(None);
             }
@@ -68,8 +70,8 @@ impl<B: Send + Sync + 'static> End<B> {
     }
 
     pub async fn acquire_async<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
-        if self.shared.options.behind == Behind::Block && self.member.acquired().is_none() {
-            let acquired = self.member.acquire_async().await;
+        if self.shared.options.behind == Behind::Block && self.seat.member.acquired().is_none() {
+            let acquired = self.seat.member.acquire_async().await;
             acquired.map_err(|error| self.shared.error(error, Side::Consumer))?;
         }
         let stage = self.free()?;
@@ -78,15 +80,15 @@ impl<B: Send + Sync + 'static> End<B> {
 
     /// The next stage if it is free. One that was acquired for a frame that was given up is still there.
     fn free(&mut self) -> Result<Option<Stage>, Error> {
-        if let Some(stage) = self.member.acquired() {
+        if let Some(stage) = self.seat.member.acquired() {
             return Ok(Some(stage));
         }
-        self.member.try_acquire().map_err(|error| self.shared.error(error, Side::Consumer))
+        self.seat.member.try_acquire().map_err(|error| self.shared.error(error, Side::Consumer))
     }
 
     fn begin<S>(&mut self, stage: Option<Stage>) -> Option<Filling<'_, B, S>> {
         let (now, of_use) = (self.shared.now(), self.of_use);
-        let End { shared, member, .. } = self;
+        let End { shared, seat, .. } = self;
         let (buffer, number) = match stage {
             None if !shared.options.behind.replaces() => {
                 shared.book(|book| book.refuse(now));
@@ -99,11 +101,14 @@ impl<B: Send + Sync + 'static> End<B> {
             }
             stage => shared.book(|book| book.begin(stage.map(|stage| stage.index), now)),
         };
-        Some(Filling::new(shared, member, stage, (buffer, number)))
+        Some(Filling::new(shared, &mut seat.member, stage, (buffer, number)))
     }
 
     pub fn wait<S>(&mut self) -> Result<Filled<'_, B, S>, Error> {
-        let claimed = self.claimed(None)?.expect("a wait without a deadline ends with a frame");
+        if let Some(claimed) = self.look()? {
+            return Ok(self.filled(claimed));
+        }
+        let claimed = self.awaited(None)?.expect("a wait without a deadline ends with a frame");
         Ok(self.filled(claimed))
     }
 
@@ -112,7 +117,7 @@ impl<B: Send + Sync + 'static> End<B> {
     }
 
     pub fn wait_until<S>(&mut self, deadline: Nanos) -> Result<Option<Filled<'_, B, S>>, Error> {
-        Ok(self.claimed(Some(deadline))?.map(|claimed| self.filled(claimed)))
+        Ok(self.awaited(Some(deadline))?.map(|claimed| self.filled(claimed)))
     }
 
     pub async fn wait_async<S>(&mut self) -> Result<Filled<'_, B, S>, Error> {
@@ -120,15 +125,21 @@ impl<B: Send + Sync + 'static> End<B> {
             if let Some(claimed) = self.look()? {
                 break claimed;
             }
-            if self.came_to.is_none() {
-                let stage = self.member.wait_async().await;
-                self.came_to = Some(stage.map_err(|error| self.shared.error(error, Side::Producer))?);
-            }
+            let stage = match self.came_to {
+                Some(stage) => stage,
+                None => {
+                    let stage = self.seat.member.wait_async().await;
+                    stage.map_err(|error| self.shared.error(error, Side::Producer))?
+                }
+            };
             let admitted = match self.shared.ask() {
-                Some(admitting) => Some(admitting.await),
+                Some(admitting) => {
+                    self.came_to = Some(stage);
+                    Some(admitting.await)
+                }
                 None => None,
             };
-            if let Some(claimed) = self.claim_next(admitted)? {
+            if let Some(claimed) = self.claim_admitted(stage, admitted)? {
                 break claimed;
             }
         };
@@ -136,16 +147,15 @@ impl<B: Send + Sync + 'static> End<B> {
     }
 
     /// Waits for the next frame that is not dropped. `None` if the deadline passes first.
-    fn claimed(&mut self, deadline: Option<Nanos>) -> Result<Option<Claimed>, Error> {
+    fn awaited(&mut self, deadline: Option<Nanos>) -> Result<Option<Claimed>, Error> {
         loop {
             if let Some(claimed) = self.look()? {
                 return Ok(Some(claimed));
             }
-            if !self.come(deadline)? {
-                return Ok(None);
-            }
+            let Some(stage) = self.come(deadline)? else { return Ok(None) };
             let admitted = match self.shared.ask() {
                 Some(admitting) => {
+                    self.came_to = Some(stage);
                     let until_ns = deadline.map(|deadline| deadline.0);
                     match self.shared.wait(Side::Producer, |waiting| admitting.wait(waiting, until_ns))? {
                         None => return Ok(None),
@@ -154,7 +164,7 @@ impl<B: Send + Sync + 'static> End<B> {
                 }
                 None => None,
             };
-            if let Some(claimed) = self.claim_next(admitted)? {
+            if let Some(claimed) = self.claim_admitted(stage, admitted)? {
                 return Ok(Some(claimed));
             }
         }
@@ -162,60 +172,71 @@ impl<B: Send + Sync + 'static> End<B> {
 
     /// The next frame that is not dropped, if it is there and may be admitted at once.
     fn look(&mut self) -> Result<Option<Claimed>, Error> {
+        match &self.shared.options.admission {
+            Some(admission) => self.look_at(&Arc::clone(admission)),
+            None => {
+                let stage = self.seat.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))?;
+                let Some(stage) = stage else { return Ok(None) };
+                self.claim_from(stage)
+            }
+        }
+    }
+
+    /// The same with an admission.
+    #[inline(never)]
+    fn look_at(&mut self, admission: &Arc<Admission>) -> Result<Option<Claimed>, Error> {
         if self.came_to.is_none() {
             self.came_to = self.next_there()?;
         }
-        let admitted = match &self.shared.options.admission {
-            _ if self.came_to.is_none() => return Ok(None),
-            Some(admission) => match admission.try_admit() {
-                None => return Ok(None),
-                admitted => admitted,
-            },
-            None => None,
-        };
-        self.claim_next(admitted)
+        let Some(stage) = self.came_to else { return Ok(None) };
+        match admission.try_admit() {
+            None => Ok(None),
+            admitted => self.claim_admitted(stage, admitted),
+        }
     }
 
-    /// Waits until the consumer has come to a stage. `false` if the deadline passes first.
-    fn come(&mut self, deadline: Option<Nanos>) -> Result<bool, Error> {
-        let End { shared, member, came_to, .. } = self;
-        if came_to.is_none() {
-            *came_to = shared.wait(Side::Producer, |waiting| match deadline {
-                Some(deadline) => member.wait_until(waiting, deadline.0),
-                None => member.wait(waiting).map(Some),
-            })?;
+    /// Waits until the consumer has come to a stage. `None` if the deadline passes first.
+    fn come(&mut self, deadline: Option<Nanos>) -> Result<Option<Stage>, Error> {
+        let End { shared, seat, came_to, .. } = self;
+        if came_to.is_some() {
+            return Ok(*came_to);
         }
-        Ok(came_to.is_some())
+        shared.wait(Side::Producer, |waiting| match deadline {
+            Some(deadline) => seat.member.wait_until(waiting, deadline.0),
+            None => seat.member.wait(waiting).map(Some),
+        })
     }
 
     fn next_there(&mut self) -> Result<Option<Stage>, Error> {
-        self.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))
+        self.seat.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))
     }
 
-    /// The first frame that is not dropped, from the stage on that the consumer has come to. The place is for it.
-    fn claim_next(&mut self, admitted: Option<Admitted>) -> Result<Option<Claimed>, Error> {
-        while let Some(stage) = self.came_to.take() {
-            if let Some(claimed) = self.claim(stage)? {
-                return Ok(Some(Claimed { admitted, ..claimed }));
+    /// The first frame that is not dropped, from this stage on, if it is there. The stages of the others are released.
+    #[inline]
+    fn claim_from(&mut self, first: Stage) -> Result<Option<Claimed>, Error> {
+        let mut stage = first;
+        loop {
+            let now = self.shared.now();
+            if let Some((buffer, number, before)) = self.shared.book(|book| book.claim(stage, now)) {
+                return Ok(Some(Claimed { stage, buffer, number, before }));
             }
-            self.came_to = self.next_there()?;
+            self.seat.member.release()?;
+            match self.next_there()? {
+                Some(next) => stage = next,
+                None => return Ok(None),
+            }
         }
-        Ok(None)
     }
 
-    /// The frame of a stage, unless it is dropped: then the stage is released.
-    fn claim(&mut self, stage: Stage) -> Result<Option<Claimed>, Error> {
-        let now = self.shared.now();
-        match self.shared.book(|book| book.claim(stage, now)) {
-            Some((buffer, number, before)) => Ok(Some(Claimed { stage, buffer, number, before, admitted: None })),
-            None => {
-                self.member.release()?;
-                Ok(None)
-            }
-        }
+    /// The same for a consumer that has come to this stage. The place is that of the frame.
+    fn claim_admitted(&mut self, stage: Stage, admitted: Option<Admitted>) -> Result<Option<Claimed>, Error> {
+        self.came_to = None;
+        let claimed = self.claim_from(stage)?;
+        self.seat.admitted = admitted.filter(|_| claimed.is_some());
+        Ok(claimed)
     }
 
     fn filled<S>(&mut self, claimed: Claimed) -> Filled<'_, B, S> {
-        Filled::new(&self.shared, &mut self.member, claimed)
+        Filled::new(&self.shared, &mut self.seat, claimed)
     }
 }

@@ -6,12 +6,13 @@ use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
 use copies::Priority;
 use hal::locks::{read, write};
-use stages::{Admitted, Member, Stage};
+use stages::Stage;
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
 use crate::pipeline::owed::Owed;
 use crate::pipeline::record::End;
+use crate::pipeline::seat::Seat;
 use crate::pipeline::shared::Shared;
 use crate::pipeline::sharing::Alone;
 use crate::task::{Handle, Replay, TaskBuilder};
@@ -22,14 +23,12 @@ pub(crate) struct Claimed {
     pub buffer: u8,
     pub number: u64,
     pub before: Vec<Handle>,
-    /// Its place of the admission, if there is one. It is given back when the frame has ended.
-    pub admitted: Option<Admitted>,
 }
 
 /// A frame that the consumer has. Dropping it releases it; in a panic, the producer gets an error.
 pub struct Filled<'c, B: Send + Sync + 'static, S = Alone> {
     shared: &'c Arc<Shared<B>>,
-    member: &'c mut Member,
+    seat: &'c mut Seat,
     claimed: Claimed,
     work: Vec<Handle>,
     is_done: bool,
@@ -44,8 +43,8 @@ impl<B: Send + Sync + 'static> Filled<'_, B> {
 }
 
 impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
-    pub(crate) fn new(shared: &'c Arc<Shared<B>>, member: &'c mut Member, claimed: Claimed) -> Filled<'c, B, S> {
-        Filled { shared, member, claimed, work: Vec::new(), is_done: false, _sharing: PhantomData }
+    pub(crate) fn new(shared: &'c Arc<Shared<B>>, seat: &'c mut Seat, claimed: Claimed) -> Filled<'c, B, S> {
+        Filled { shared, seat, claimed, work: Vec::new(), is_done: false, _sharing: PhantomData }
     }
 
     /// The frame's number.
@@ -103,24 +102,24 @@ impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
 
     fn finish(&mut self, has_failed: bool) -> Result<(), Error> {
         self.is_done = true;
+        let _admitted = self.seat.admitted.take();
         let Claimed { stage, buffer, .. } = self.claimed;
         let mut work = std::mem::take(&mut self.work);
         work.append(&mut self.claimed.before);
         if !work.is_empty() {
-            let (shared, arrival) = (Arc::clone(self.shared), Some(self.member.release_later()?));
-            let (position, admitted) = (stage.position, self.claimed.admitted.take());
-            let side = Side::Consumer;
-            return Owed { shared, side, buffer, position, arrival, work, has_failed, _admitted: admitted }.submit();
+            let (shared, arrival) = (Arc::clone(self.shared), Some(self.seat.member.release_later()?));
+            let (side, position) = (Side::Consumer, stage.position);
+            return Owed { shared, side, buffer, position, arrival, work, has_failed, _admitted }.submit();
         }
         let now = self.shared.now();
         if has_failed {
             self.shared.book(|book| book.fail(Side::Consumer, stage.position, buffer, None, now));
-            self.member.release_failed()?;
+            self.seat.member.release_failed()?;
         } else {
             if !self.shared.has_many {
                 self.shared.book(|book| book.end(buffer, End::Delivered, now));
             }
-            self.member.release()?;
+            self.seat.member.release()?;
         }
         self.shared.settle();
         Ok(())

@@ -36,7 +36,7 @@ impl<B: Send + Sync + 'static> Member<B> {
     /// Its role.
     #[must_use]
     pub fn role(&self) -> Role {
-        self.0.member.role()
+        self.0.seat.member.role()
     }
 
     /// Waits for its part of the next frame. One that it has given up comes again.
@@ -92,6 +92,6 @@ impl<B: Send + Sync + 'static> Member<B> {
 
 impl<B> fmt::Debug for Member<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member").field("member", &self.0.member).finish_non_exhaustive()
+        f.debug_struct("Member").field("member", &self.0.seat.member).finish_non_exhaustive()
     }
 }

@@ -18,6 +18,7 @@ mod patience;
 pub mod plan;
 mod producer;
 mod record;
+mod seat;
 mod shared;
 mod sharing;
 

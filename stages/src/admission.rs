@@ -96,6 +96,8 @@ impl Admission {
         lock(&self.0).waiting.len()
     }
 
+    /// Not inlined: frames without an admission would carry it with them.
+    #[inline(never)]
     fn give_back(&self) {
         let mut line = lock(&self.0);
         let first = line.waiting.pop_first();
