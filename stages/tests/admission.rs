@@ -14,6 +14,7 @@ use std::thread;
 
 use overtake_stages::{Admission, Admitted, Admitting, Waiting};
 use parking::{Parking, ends};
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
@@ -156,4 +157,94 @@ fn the_last_waker_is_woken() {
     }
     drop(first);
     assert_eq!((before.0.load(Ordering::SeqCst), after.0.load(Ordering::SeqCst)), (0, 1));
+}
+
+/// A step of a random history. Numbers choose among those that are there.
+#[derive(Clone, Debug)]
+enum Step {
+    Ask(u32),
+    Try,
+    /// Takes a question back, or drops the place that has come.
+    Leave(usize),
+    /// Takes the place of a question that has been admitted.
+    Take(usize),
+    GiveBack(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0_u32..3).prop_map(Step::Ask),
+        1 => Just(Step::Try),
+        1 => (0_usize..8).prop_map(Step::Leave),
+        2 => (0_usize..8).prop_map(Step::Take),
+        2 => (0_usize..8).prop_map(Step::GiveBack),
+    ]
+}
+
+/// The same by a list: the places that are out, and the questions in the order in which they came.
+#[derive(Default)]
+struct Expected {
+    out: usize,
+    line: Vec<(u32, bool)>,
+}
+
+impl Expected {
+    /// Gives all free places to the first that wait.
+    fn admit(&mut self, places: usize) {
+        while self.out < places {
+            let waiting = self.line.iter().enumerate().filter(|(_, (_, is_admitted))| !is_admitted);
+            let Some((first, _)) = waiting.min_by_key(|(index, (rank, _))| (std::cmp::Reverse(*rank), *index)) else {
+                return;
+            };
+            self.line[first].1 = true;
+            self.out += 1;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn random_histories_are_those_of_a_list(places in 1_u32..4, steps in proptest::collection::vec(step(), 1..60)) {
+        let (admission, mut expected) = (admission(places), Expected::default());
+        let (mut line, mut held): (Vec<Admitting>, Vec<Admitted>) = (Vec::new(), Vec::new());
+        for step in steps {
+            match step {
+                Step::Ask(rank) => {
+                    line.push(admission.ask(rank));
+                    expected.line.push((rank, false));
+                }
+                Step::Try => {
+                    let place = admission.try_admit();
+                    prop_assert_eq!(place.is_some(), expected.out < places as usize);
+                    expected.out += usize::from(place.is_some());
+                    held.extend(place);
+                }
+                Step::Leave(index) if index < line.len() => {
+                    drop(line.remove(index));
+                    expected.out -= usize::from(expected.line.remove(index).1);
+                }
+                Step::Take(index) if index < line.len() => {
+                    let is_admitted = expected.line[index].1;
+                    let polled = poll(&mut line[index], &Arc::default());
+                    prop_assert_eq!(polled.is_ready(), is_admitted);
+                    if let Poll::Ready(place) = polled {
+                        held.push(place);
+                        drop(line.remove(index));
+                        expected.line.remove(index);
+                    }
+                }
+                Step::GiveBack(index) if index < held.len() => {
+                    drop(held.remove(index));
+                    expected.out -= 1;
+                }
+                Step::Leave(_) | Step::Take(_) | Step::GiveBack(_) => {}
+            }
+            expected.admit(places as usize);
+            let waiting = expected.line.iter().filter(|(_, is_admitted)| !is_admitted).count();
+            prop_assert_eq!(admission.waiting(), waiting);
+        }
+        drop((line, held));
+        prop_assert_eq!(free(&admission), places as usize);
+    }
 }
