@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use stages::{Admission, Admitted, Member, Stage};
+use stages::{Admitted, Member, Stage};
 
 use crate::pipeline::book::Side;
 use crate::pipeline::fault::Error;
@@ -172,24 +172,22 @@ impl<B: Send + Sync + 'static> End<B> {
 
     /// The next frame that is not dropped, if it is there and may be admitted at once.
     fn look(&mut self) -> Result<Option<Claimed>, Error> {
-        match &self.shared.options.admission {
-            Some(admission) => self.look_at(&Arc::clone(admission)),
-            None => {
-                let stage = self.seat.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))?;
-                let Some(stage) = stage else { return Ok(None) };
-                self.claim_from(stage)
-            }
+        if self.shared.options.admission.is_some() {
+            return self.look_with_admission();
+        }
+        match self.next_there()? {
+            Some(stage) => self.claim_from(stage),
+            None => Ok(None),
         }
     }
 
-    /// The same with an admission.
-    #[inline(never)]
-    fn look_at(&mut self, admission: &Arc<Admission>) -> Result<Option<Claimed>, Error> {
+    #[inline(never)] // pipelines without an admission would carry it with them
+    fn look_with_admission(&mut self) -> Result<Option<Claimed>, Error> {
         if self.came_to.is_none() {
             self.came_to = self.next_there()?;
         }
         let Some(stage) = self.came_to else { return Ok(None) };
-        match admission.try_admit() {
+        match self.shared.try_admit() {
             None => Ok(None),
             admitted => self.claim_admitted(stage, admitted),
         }
@@ -207,6 +205,7 @@ impl<B: Send + Sync + 'static> End<B> {
         })
     }
 
+    #[inline]
     fn next_there(&mut self) -> Result<Option<Stage>, Error> {
         self.seat.member.try_wait().map_err(|error| self.shared.error(error, Side::Producer))
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use copies::{Direction, Expected, Priority};
 use hal::Nanos;
 use hal::locks::lock;
-use stages::{Admitting, Ring};
+use stages::{Admission, Admitted, Admitting, Ring};
 
 use crate::dispatch::shared::Shared as Dispatch;
 use crate::pipeline::book::{Book, Side};
@@ -74,6 +74,11 @@ impl<B> Shared<B> {
     /// The priority whose copies the pipeline expects as long as it lives.
     pub fn announced(&self) -> Option<Priority> {
         self.options.period.map(|_| self.options.priority)
+    }
+
+    /// A place of the admission, if there is one and a place is free.
+    pub fn try_admit(&self) -> Option<Admitted> {
+        self.options.admission.as_ref().and_then(Admission::try_admit)
     }
 
     /// Asks for a place of the admission, if there is one.

@@ -133,7 +133,7 @@ pub struct Admitting {
 impl Admitting {
     /// Waits for the place. `None` if the deadline passes first: it is asked for no more.
     pub fn wait(mut self, waiting: &dyn Waiting, deadline_ns: Option<u64>) -> Result<Option<Admitted>, Error> {
-        let asked = Arc::clone(&self.asked);
+        let asked = &self.asked;
         let mut is_over = |waker: Option<&Waker>| match waker {
             Some(waker) => asked.is_admitted_or_register(waker),
             None => asked.is_admitted(),

@@ -39,7 +39,7 @@ class Case:
         return [pair for pair in both if None not in pair]
 
     def tails_of(self, *phases):
-        """The p99 of each of these (mode, phase) in each round. None if a phase has too few samples in all rounds."""
+        """The p99 of each of these (mode, phase) in each round; nothing if one has too few samples in all rounds."""
         rounds = [rows for rows in self.rounds if all(rows.get(mode, {}).get(phase) for mode, phase in phases)]
         if any(sum(len(rows[mode][phase]) for rows in rounds) < harness.P99_SAMPLES for mode, phase in phases):
             return []

@@ -126,8 +126,8 @@ def in_turn(found, modes, arguments, folder):
 def judged(done, setting, path):
     """Stores the runs of one setting with the native ones, and prints their table."""
     os.environ.update(options(setting))
-    runs = [(program, turn, {"overtake" if mode == setting else mode: modes[mode]
-                             for mode in ("native", setting, pair.CONTROL) if mode in modes})
+    names = {"native": "native", pair.CONTROL: pair.CONTROL, setting: "overtake"}
+    runs = [(program, turn, {names[mode]: run for mode, run in modes.items() if mode in names})
             for (program, turn), modes in done.items()]
     kept = pair.stored(runs)
     for name in options(setting):
@@ -149,7 +149,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="overtake-turns-") as folder:
         found, left_out = programs.gather([program for program in programs.PROGRAMS
                                            if program.name in arguments.programs], folder)
-        done = in_turn(found, ["native", *[pair.CONTROL] * arguments.control, *arguments.settings], arguments, folder)
+        native = ("native", pair.CONTROL) if arguments.control else ("native",)
+        done = in_turn(found, [*native, *arguments.settings], arguments, folder)
     for text in left_out:
         print("left out:", text)
     for setting in arguments.settings:

@@ -14,7 +14,7 @@ use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_
 use crate::failure::{Failure, Outcome, fence};
 use crate::sized;
 use crate::tasks::callback::refuse_inside;
-use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, output};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::task::{self, overtake_task, priority};
 
@@ -180,11 +180,7 @@ pub unsafe extern "C" fn overtake_array_open(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_access_close(access: *mut overtake_access) -> c_int {
-    const CALL: &str = "overtake_access_close";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        ACCESSES.remove(CALL, access).map(drop)
-    })
+    free("overtake_access_close", &ACCESSES, access)
 }
 
 /// Has elements copied to a place before a computation or an access asks for them there, if they are elsewhere. `spec`

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome, fence};
 use crate::native::stream_of;
 use crate::sized;
 use crate::tasks::callback::{Data, overtake_free_callback, refuse_inside};
-use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 
 /// Elements with memory on the host and on each device that uses them.
@@ -236,9 +236,5 @@ pub extern "C" fn overtake_array_release(array: *mut overtake_array) -> c_int {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_array_free(array: *mut overtake_array) -> c_int {
-    const CALL: &str = "overtake_array_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        ARRAYS.remove(CALL, array).map(drop)
-    })
+    free("overtake_array_free", &ARRAYS, array)
 }

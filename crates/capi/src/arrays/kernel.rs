@@ -9,7 +9,7 @@ use overtake::task::Kernel;
 
 use crate::arrays::store::{self, Modules, Opened, overtake_arrays};
 use crate::failure::{Failure, Outcome, fence};
-use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, output};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::task::text_of;
 
@@ -151,9 +151,5 @@ pub unsafe extern "C" fn overtake_kernel_adopt(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_kernel_free(kernel: *mut overtake_kernel) -> c_int {
-    const CALL: &str = "overtake_kernel_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        KERNELS.remove(CALL, kernel).map(drop)
-    })
+    free("overtake_kernel_free", &KERNELS, kernel)
 }

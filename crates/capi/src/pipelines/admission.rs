@@ -8,7 +8,7 @@ use std::sync::Arc;
 use overtake::pipeline::Admission;
 
 use crate::failure::{Failure, Outcome, fence};
-use crate::tasks::dispatcher::{output, refuse_in_child};
+use crate::tasks::dispatcher::{free, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 
 /// Places for frames at work at once, of all pipelines that have it in their options.
@@ -51,11 +51,7 @@ pub unsafe extern "C" fn overtake_admission_open(places: u32, admission: *mut *m
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_admission_free(admission: *mut overtake_admission) -> c_int {
-    const CALL: &str = "overtake_admission_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        ADMISSIONS.remove(CALL, admission).map(drop)
-    })
+    free("overtake_admission_free", &ADMISSIONS, admission)
 }
 
 /// The admission of a pipeline's options: none for null.

@@ -16,7 +16,7 @@ use crate::pipelines::options::{
     PipelineSpec, read,
 };
 use crate::sized::{self, bytes_of};
-use crate::tasks::dispatcher::{Home, layers_of, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, layers_of, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::set::{self, overtake_tasks};
 use crate::tasks::task::text_of;
@@ -106,11 +106,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_free(pipeline: *mut overtake_pipeline) -> c_int {
-    const CALL: &str = "overtake_pipeline_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        PIPELINES.remove(CALL, pipeline).map(drop)
-    })
+    free("overtake_pipeline_free", &PIPELINES, pipeline)
 }
 
 fn find(call: &str, pipeline: *const overtake_pipeline) -> Outcome<Arc<Pipeline<Stage>>> {

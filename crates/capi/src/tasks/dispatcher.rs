@@ -123,6 +123,14 @@ pub fn refuse_in_child(call: &str) -> Outcome {
     }
 }
 
+/// Frees a handle: the body of the exports that do no more.
+pub fn free<T, H>(call: &str, handles: &Handles<T>, handle: *const H) -> c_int {
+    fence(call, || {
+        refuse_in_child(call)?;
+        handles.remove(call, handle).map(drop)
+    })
+}
+
 /// Has [`refuse_in_child`] know the children of this process.
 pub fn watch_forks() {
     extern "C" fn forked() {

@@ -8,7 +8,7 @@ use overtake::task::{Group, Handle, Tasks};
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
 use crate::tasks::callback::refuse_inside;
-use crate::tasks::dispatcher::{Home, new_set, output, overtake_dispatcher, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, new_set, output, overtake_dispatcher, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::task::{self, overtake_task, text_of};
 
@@ -70,11 +70,7 @@ pub unsafe extern "C" fn overtake_tasks_open(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_tasks_free(tasks: *mut overtake_tasks) -> c_int {
-    const CALL: &str = "overtake_tasks_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        SETS.remove(CALL, tasks).map(drop)
-    })
+    free("overtake_tasks_free", &SETS, tasks)
 }
 
 /// Waits until all tasks of the set have ended, and fails as the first of them that has failed, if any has.

@@ -11,7 +11,7 @@ use crate::sized;
 use crate::tasks::callback::{
     Data, answer, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
 };
-use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::lane;
 use crate::tasks::set::{self, overtake_tasks};
@@ -379,9 +379,5 @@ pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut ove
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_free(task: *mut overtake_task) -> c_int {
-    const CALL: &str = "overtake_task_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        TASKS.remove(CALL, task).map(drop)
-    })
+    free("overtake_task_free", &TASKS, task)
 }

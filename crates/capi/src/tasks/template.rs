@@ -9,7 +9,7 @@ use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
 use crate::sized;
 use crate::tasks::callback::{Data, answer, overtake_free_callback};
-use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::lane::{self, overtake_lane};
 use crate::tasks::set::{self, overtake_tasks};
@@ -386,9 +386,5 @@ pub unsafe extern "C" fn overtake_template_replay(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_template_free(template: *mut overtake_template) -> c_int {
-    const CALL: &str = "overtake_template_free";
-    fence(CALL, || {
-        refuse_in_child(CALL)?;
-        TEMPLATES.remove(CALL, template).map(drop)
-    })
+    free("overtake_template_free", &TEMPLATES, template)
 }

@@ -77,9 +77,10 @@ impl Terms<'_> {
         let background = scene.background.filter(|it| *it != Background::Both).map(|it| it.name().to_owned());
         let is_pipeline = matches!(scene.method, VideoMethod::Pipeline | VideoMethod::Template);
         let has_own = is_pipeline && scene.has_pictures && scene.background.is_some();
-        let tolerance = (has_own && self.tolerance_us > 0).then(|| format!("{TOLERANCE}{}", self.tolerance_us));
-        let at_once = (has_own && self.at_once > 0).then(|| format!("{AT_ONCE}{}", self.at_once));
-        let parts: Vec<String> = background.into_iter().chain(tolerance).chain(at_once).collect();
+        let own = [(TOLERANCE, self.tolerance_us), (AT_ONCE, u64::from(self.at_once))];
+        let own =
+            own.into_iter().filter(|(_, value)| has_own && *value > 0).map(|(name, value)| format!("{name}{value}"));
+        let parts: Vec<String> = background.into_iter().chain(own).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
