@@ -4,6 +4,8 @@
 //! releases it; when all consumers have, it is free again. A member that quits, panics or is dropped is waited for no
 //! more. A call that makes no sense is an error.
 //!
+//! Consumers of several rings may share an [`Admission`], which lets only so many of them work at once.
+//!
 //! The crate is pure: no driver, clock or thread. A caller that blocks says how ([`Waiting`]). The crate does not
 //! know the contents of a stage: members map its index to a buffer. `stages/README.md` tells the state.
 //!
