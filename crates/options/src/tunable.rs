@@ -311,7 +311,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "staging_bytes_min",
         Kind::Size(|o| &mut o.staging_bytes_min),
-        "smaller pageable copies go by the driver; 0: below 4 MiB to the device (2 with 8 threads), 1 to the host",
+        "smaller pageable copies go by the driver; 0: below 2 MiB to the device, 1 to the host",
     ),
     option(
         "staging_threads",
