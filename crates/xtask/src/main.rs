@@ -3,7 +3,6 @@
 
 mod agreement;
 mod arrows;
-mod clauses;
 mod codegen;
 mod columns;
 mod fuzz;
@@ -15,7 +14,6 @@ mod install;
 mod items;
 mod mentions;
 mod mutants;
-mod persons;
 mod planted;
 mod scratch;
 mod store;
@@ -61,10 +59,10 @@ Chores:
                     run random driver programs natively and in three deployments, on the software GPU; a program that
                     differs is made small and printed with the command that runs it again
                     (crates/preload/tests/c/fuzz)
-  tidy              check more than rustfmt and clippy do: length of functions, files and lines, banned words, words for
-                    persons, the places of unsafe code, paths of one machine, paths, links and items of the source
-                    that lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows`
-                    does), and the origin of every stored run
+  tidy              check more than rustfmt and clippy do: length of functions, files and lines, banned words, the
+                    places of unsafe code, paths of one machine, paths, links and items of the source that lead
+                    nowhere, words of the glossary that are no name in the source, arrows (as `arrows` does), and the
+                    origin of every stored run
   --help            this text
 ";
 
