@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::{Nanos, Stream};
 use terms::{Direction, Priority};
+use threads::gate::{Closed, Entered, Place};
 
 use crate::decide::Company;
 use crate::inner::Inner;
@@ -35,6 +36,8 @@ pub(crate) struct StreamState {
     pub(crate) burst: Arc<Mutex<Burst>>,
     /// Its shadow, once the stream has needed one and one was free.
     pub(crate) shadow: OnceLock<Stream>,
+    /// Its place at the gate, once that was asked for.
+    place: OnceLock<Place>,
     pub(crate) ahead: Ahead,
     /// The priorities that need no announcement. The census has them already, or the stream announces nothing.
     settled: Bits,
@@ -67,6 +70,7 @@ impl StreamState {
             priority,
             burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
             shadow: OnceLock::new(),
+            place: OnceLock::new(),
             ahead: Ahead::default(),
             settled: [settled, settled].map(AtomicU64::new),
             announced: Bits::default(),
@@ -142,6 +146,30 @@ impl StreamState {
     /// Whether the engine has made a copy in it since this was last asked.
     pub(crate) fn was_on_engine(&self) -> bool {
         self.is_on_engine.load(Ordering::Relaxed) && self.is_on_engine.swap(false, Ordering::Relaxed)
+    }
+
+    fn place(&self) -> Place {
+        let inner = &*self.inner;
+        *self.place.get_or_init(|| {
+            let context = inner.context.raw();
+            let place = Place::of(&*inner.driver, context, self.stream);
+            place.unwrap_or_else(|_| {
+                inner.records.counters.failed();
+                Place::blocking(context, self.stream)
+            })
+        })
+    }
+
+    /// The calling thread is about to make a copy in the stream by one call. It waits while one of another thread is
+    /// half in it.
+    #[inline(always)] // as above
+    pub(crate) fn enter(&self) -> Entered<'_> {
+        self.inner.gate.enter(self.stream, || (self.place(), self.inner.driver.host()))
+    }
+
+    /// Closes the stream to other threads, for a copy of several calls. `None` if the copy has to go by one call.
+    pub(crate) fn close_to_others(&self) -> Option<Closed<'_>> {
+        self.inner.gate.close(self.place(), self.inner.driver.host())
     }
 
     /// Counts a copy of native bulk. Whether so many bytes have gone without a word behind them that this copy needs

@@ -8,6 +8,7 @@ use channels::{Shape, chunk, copy_shape};
 use hal::{Driver, Event, Nanos, Result, Stream};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
+use threads::gate::Closed;
 
 use super::areas::Areas;
 use super::call::{Call, Moved};
@@ -101,7 +102,7 @@ pub(crate) struct Means<'a> {
 }
 
 /// A copy under way.
-pub(crate) struct Conductor<'a> {
+pub(crate) struct Conductor<'a, 'g> {
     means: Means<'a>,
     order: Order,
     call: Arc<Call>,
@@ -115,10 +116,18 @@ pub(crate) struct Conductor<'a> {
     raised: Option<Pending>,
     /// The time that it may still wait for more urgent copies.
     wait_left: Nanos,
+    /// Keeps other threads out of the stream until that has all pieces.
+    closed: Option<Closed<'g>>,
 }
 
-impl<'a> Conductor<'a> {
-    pub(crate) fn new(means: Means<'a>, order: Order, areas: Areas, pieces: Vec<Shape>) -> Conductor<'a> {
+impl<'a, 'g> Conductor<'a, 'g> {
+    pub(crate) fn new(
+        means: Means<'a>,
+        order: Order,
+        areas: Areas,
+        pieces: Vec<Shape>,
+        closed: Option<Closed<'g>>,
+    ) -> Conductor<'a, 'g> {
         let threads = means.pool.threads();
         let hands_max = if order.yields { threads.min(SHARED_HANDS_MAX) } else { threads };
         Conductor {
@@ -130,6 +139,7 @@ impl<'a> Conductor<'a> {
             next: 0,
             raised: None,
             wait_left: means.wait_max,
+            closed,
         }
     }
 
@@ -157,6 +167,11 @@ impl<'a> Conductor<'a> {
             Ok(first) => (first, landed),
             Err(error) => (self.next, Err(error)),
         }
+    }
+
+    /// The stream, closed to other threads, unless it has all pieces.
+    pub(crate) fn into_closed(self) -> Option<Closed<'g>> {
+        self.closed
     }
 
     /// # Safety
@@ -289,6 +304,9 @@ impl<'a> Conductor<'a> {
         };
         self.flying.push_back(Flying { index, slot, landed });
         self.next = index + 1;
+        if self.next == self.call.pieces().len() {
+            self.closed = None;
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use channels::{Refusal, Shape};
 use hal::Error;
 use semaphores::emulation;
 use terms::{Direction, Priority};
+use threads::gate::Closed;
 
 use crate::cargo::Cargo;
 use crate::decide::{Known, Plan, Reason, Setback};
@@ -180,6 +181,11 @@ impl Planned<'_> {
     /// An unknown direction becomes one that lets the driver find it.
     pub(super) fn direction(&self) -> Direction {
         self.placed.known_direction().unwrap_or(Direction::Peer)
+    }
+
+    /// Closes the stream to other threads while the copy is submitted by several calls.
+    pub(super) fn close_stream(&self) -> Went<Closed<'_>> {
+        self.asked.stream.close_to_others().ok_or(Setback::Occupied.into())
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {

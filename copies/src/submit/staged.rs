@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use channels::{Shape, copy_shape};
 use terms::Direction;
+use threads::gate::Closed;
 
 use crate::decide::{Plan, Setback};
 use crate::guard::Guard;
@@ -37,22 +38,25 @@ impl Planned<'_> {
         }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
+        let mut whole = Some(self.asked.stream.close_to_others().ok_or(Setback::Unstaged)?);
         self.asked.stream.note_engine();
         let began = driver.host().now();
         // SAFETY: passed on to the caller.
         let before = unsafe { self.begin_natively(staging, &shape, &pieces)? };
         // SAFETY: passed on to the caller.
-        let staged =
-            unsafe { self.stage(staging, &shape, &order, &pieces[before..]) }.map_err(|error| match before {
+        let staged = unsafe { self.stage(staging, &shape, &order, &pieces[before..], &mut whole) }.map_err(
+            |error| match before {
                 0 => error,
                 _ => error.begun(),
-            })?;
+            },
+        )?;
         if before + staged == 0 {
             return Err(Setback::Unstaged.into());
         }
         let left = &pieces[before + staged..];
         // SAFETY: passed on to the caller.
-        inner.natively(|| unsafe { self.make_natively(&shape, left) })?;
+        inner.natively(self.asked.stream, || unsafe { self.make_natively(&shape, left) })?;
+        drop(whole);
         if self.asked.is_blocking() && (staged == 0 || !left.is_empty()) {
             self.await_earlier_work().map_err(Miss::begun)?;
         }
@@ -60,19 +64,28 @@ impl Planned<'_> {
         Ok(None)
     }
 
-    /// Makes pieces through slots, as far as it can. Returns the number of those that have been made.
+    /// Makes pieces through slots, as far as it can. Returns the number of those that have been made. The stream is open
+    /// again once it has all of them.
     ///
     /// # Safety
     /// As for [`super::submit`].
-    unsafe fn stage(&self, staging: &Staging, shape: &Shape, order: &Order, pieces: &[Shape]) -> Went<usize> {
+    unsafe fn stage(
+        &self,
+        staging: &Staging,
+        shape: &Shape,
+        order: &Order,
+        pieces: &[Shape],
+        whole: &mut Option<Closed<'_>>,
+    ) -> Went<usize> {
         let means = means(self.inner(), staging, order.direction).filter(|_| !pieces.is_empty());
         let Some(means) = means else { return Ok(0) };
         let [target, source] = shape.extents();
         let host = if order.direction == Direction::HostToDevice { source } else { target };
         let areas = Areas::of(host.0, host.1);
-        let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec());
+        let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
+        *whole = conductor.into_closed();
         match went {
             Err(error) if first == 0 => Err(Miss::Failed(error)),
             Err(error) => Err(Miss::Begun(error)),
@@ -94,7 +107,7 @@ impl Planned<'_> {
             });
             let end = made + next.count().max(1);
             // SAFETY: passed on to the caller.
-            self.inner().natively(|| unsafe { self.make_natively(shape, &pieces[made..end]) })?;
+            self.inner().natively(self.asked.stream, || unsafe { self.make_natively(shape, &pieces[made..end]) })?;
             made = end;
         }
         Ok(made)

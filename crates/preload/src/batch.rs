@@ -8,7 +8,7 @@ use copies::copy::Request;
 use hal::DevicePtr;
 use shim::{Call, Native};
 
-use crate::copy::submit;
+use crate::copy::{leave_alone, submit};
 use crate::hooks::Hook;
 
 /// The arrays of a batch, as the program passed them.
@@ -81,7 +81,9 @@ unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stre
             return None;
         }
         // SAFETY: the caller's promise.
-        let requests = unsafe { arrays.decode() }?;
+        let Some(requests) = (unsafe { arrays.decode() }) else {
+            return leave_alone(&native, stream);
+        };
         let call = Call { requests: &requests, stream, caller: 0, native: &native };
         // SAFETY: the program vouches for the ranges of every copy.
         Some(unsafe { shim::copy(&call) })

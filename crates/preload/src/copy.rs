@@ -20,13 +20,19 @@ use crate::{fence, state};
 unsafe fn copy(hook: Hook, native: &Native<'_>, stream: Stream, decode: impl FnOnce() -> Option<Request>) -> CUresult {
     submit(hook, native, || {
         let Some(request) = decode() else {
-            shim::natively(|| native.answer());
-            return None;
+            return leave_alone(native, stream);
         };
         let call = Call { requests: &[request], stream, caller: hook.caller, native };
         // SAFETY: the caller's promise, handed on.
         Some(unsafe { shim::copy(&call) })
     })
+}
+
+/// Has the driver make copies of which the layer makes nothing.
+pub fn leave_alone(native: &Native<'_>, stream: Stream) -> Option<u32> {
+    let _entered = shim::enter(stream);
+    shim::natively(|| native.answer());
+    None
 }
 
 /// Hands a call to the layer if it is ready, and counts the call.

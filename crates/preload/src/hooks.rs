@@ -4,14 +4,14 @@
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use abi::Flavour;
 use abi::types::*;
 use hal::Stream;
 use shim::Passed;
 
-use crate::rows::{COUNT, Number, for_each_room, for_each_row, select};
+use crate::rows::{COUNT, Number, enters, for_each_room, for_each_row, has_default_stream, select};
 use crate::{count, slots, state};
 
 /// The entry point that was called.
@@ -54,6 +54,12 @@ impl Hook {
         }
     }
 
+    /// The call enters a stream, until the returned value is dropped.
+    #[inline]
+    fn enter(self, handle: CUstream) -> Option<shim::Entered<'static>> {
+        if state::ready() { shim::enter(self.stream(handle)) } else { None }
+    }
+
     /// A stream handle, as this entry point reads it.
     #[inline]
     pub fn stream(self, handle: CUstream) -> Stream {
@@ -81,8 +87,8 @@ macro_rules! define_handlers {
 
         /// The exported function of one row.
         macro_rules! hook {
-            $($(($plain $d($d row:tt)*) => { $how! { $plain $d($d row)* } };)*)*
-            ($d($d row:tt)*) => { direct! { $d($d row)* } };
+            $($(($plain $d($d row:tt)*) => { $how! { $module $plain $d($d row)* } };)*)*
+            ($d($d row:tt)*) => { direct! { observed $d($d row)* } };
         }
     };
 }
@@ -107,12 +113,12 @@ macro_rules! hooks {
 
 /// An exported function that does not know its return address.
 macro_rules! direct {
-    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
+    ($module:ident $plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(non_snake_case)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
             // SAFETY: the program's own arguments.
-            unsafe { body!($plain $symbol $flavour ($($argument: $type),*) 0) }
+            unsafe { body!($module $plain $symbol $flavour ($($argument: $type),*) 0) }
         }
     };
 }
@@ -120,14 +126,14 @@ macro_rules! direct {
 /// An exported function that begins with one more instruction, which puts its return address behind its arguments: Rust
 /// code cannot see that address. There are at most four arguments, all in registers, so one register is free.
 macro_rules! called {
-    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
+    ($module:ident $plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(non_snake_case)]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
             unsafe extern "C" fn inner($($argument: $type,)* caller: usize) -> CUresult {
                 // SAFETY: the program's own arguments.
-                unsafe { body!($plain $symbol $flavour ($($argument: $type),*) caller) }
+                unsafe { body!($module $plain $symbol $flavour ($($argument: $type),*) caller) }
             }
             #[cfg(target_arch = "x86_64")]
             naked_asm!(
@@ -163,7 +169,7 @@ const fn fits(count: usize) -> usize {
 /// The reason is that the arguments are those of the program for this very function: a handler relies on nothing that
 /// the CUDA manual does not demand of them.
 macro_rules! body {
-    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*) $caller:expr) => {{
+    ($module:ident $plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*) $caller:expr) => {{
         const NUMBER: usize = Number::$symbol as usize;
         let hook = Hook { number: NUMBER, flavour: Flavour::$flavour, caller: $caller };
         // It holds the arguments themselves, and not where they are: a call behind a table reads each of them once.
@@ -175,8 +181,25 @@ macro_rules! body {
             );
             real($($argument),*)
         };
+        let _entered = if const { enters(stringify!($module), stringify!($plain)) } {
+            let given = stream_among!($($argument = $argument,)*);
+            let default = const { has_default_stream(stringify!($plain)) };
+            given.or(default.then_some(null_mut())).and_then(|stream| hook.enter(stream))
+        } else {
+            None
+        };
         handlers::$plain(hook, native, $($argument),*)
     }};
+}
+
+/// The stream among the arguments of a row, by its name.
+macro_rules! stream_among {
+    () => { None };
+    (h_stream = $stream:ident, $($rest:tt)*) => { Some($stream) };
+    (stream = $stream:ident, $($rest:tt)*) => { Some($stream) };
+    // The driver reads it too.
+    (config = $config:ident, $($rest:tt)*) => { $config.as_ref().map(|config| config.hStream) };
+    ($name:ident = $argument:ident, $($rest:tt)*) => { stream_among!($($rest)*) };
 }
 
 for_each_row! { hooks }

@@ -136,6 +136,11 @@ launches! {
         function: CUfunction, _grid_x: c_uint, _grid_y: c_uint, _grid_z: c_uint, _block_x: c_uint, _block_y: c_uint,
         _block_z: c_uint, _shared_bytes: c_uint, _stream: CUstream, _parameters: *mut *mut c_void
     );
+    cuLaunch 0, function (function: CUfunction);
+    cuLaunchGrid 0, function (function: CUfunction, _grid_width: c_int, _grid_height: c_int);
+    cuLaunchGridAsync 0, function (
+        function: CUfunction, _grid_width: c_int, _grid_height: c_int, _stream: CUstream
+    );
     cuGraphLaunch 0, graph (graph: CUgraphExec, _stream: CUstream);
     cuFuncGetAttribute ASKED, function (_value: *mut c_int, _attribute: CUfunction_attribute, function: CUfunction);
     cuFuncSetAttribute ASKED, function (function: CUfunction, _attribute: CUfunction_attribute, _value: c_int);

@@ -72,12 +72,32 @@ for_each_row! { rows }
 
 /// Whether calls of this name are copies: the report accounts for each of them.
 pub const fn is_copy(name: &str) -> bool {
-    let (name, copy) = (name.as_bytes(), b"cuMemcpy");
+    begins_with(name, "cuMemcpy")
+}
+
+/// Whether the hook of that name enters a stream: the layer may have a copy half in it. A copy that the layer judges
+/// enters when the driver makes it. A record, a wait for an event and a question are in no copy's way.
+pub const fn enters(module: &str, name: &str) -> bool {
+    match module.as_bytes() {
+        b"observed" => !begins_with(name, "cuStreamWaitEvent"),
+        b"launch" => begins_with(name, "cuLaunch") || begins_with(name, "cuGraphLaunch"),
+        b"life" => begins_with(name, "cuStreamBegin"),
+        _ => false,
+    }
+}
+
+/// Whether a function without an argument for a stream has a default one.
+pub const fn has_default_stream(name: &str) -> bool {
+    is_copy(name) || begins_with(name, "cuMemset") || begins_with(name, "cuLaunch")
+}
+
+const fn begins_with(name: &str, start: &str) -> bool {
+    let (name, start) = (name.as_bytes(), start.as_bytes());
     let mut index = 0;
-    while index < copy.len() && index < name.len() && name[index] == copy[index] {
+    while index < start.len() && index < name.len() && name[index] == start[index] {
         index += 1;
     }
-    index == copy.len()
+    index == start.len()
 }
 
 const NONE: u16 = u16::MAX;
@@ -161,7 +181,7 @@ mod tests {
             assert!(!row.hooked || hooked_base(row.base.as_bytes()), "{}", row.base);
         }
         assert_eq!(hooked(b"cuMemcpyHtoDAsync"), None);
-        assert!(!hooked_base(b"cuLaunchHostFunc") && !hooked_base(b"") && hooked_base(b"cuMemcpyHtoDAsync"));
+        assert!(!hooked_base(b"cuCtxSetLimit") && !hooked_base(b"") && hooked_base(b"cuMemcpyHtoDAsync"));
     }
 
     #[test]

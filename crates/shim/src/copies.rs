@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use copies::copy::{Reason, Request};
 use copies::{Options, Overtake, Priority};
-use hal::{DevicePtr, Stream};
+use hal::{Context, DevicePtr, Stream};
+use threads::gate::{Entered, Place};
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -108,6 +109,24 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
     native()
 }
 
+/// The calling thread is about to make a driver call that enters a stream. It waits while a copy of another thread is
+/// half in it, and is taken to be inside until the caller drops the returned value.
+#[inline]
+#[must_use]
+pub fn enter(stream: Stream) -> Option<Entered<'static>> {
+    if !is_open() {
+        return None;
+    }
+    let process = process()?;
+    let (driver, gate) = (process.driver.get()?, process.gate.get()?);
+    Some(gate.enter(stream, || {
+        // Where no context is current the call fails in any case.
+        let context = process.current_context().unwrap_or(Context(0));
+        let place = Place::of(&**driver, context, stream).unwrap_or_else(|_| Place::blocking(context, stream));
+        (place, driver.host())
+    }))
+}
+
 /// The error of every call in a context that has lost a copy: bytes are missing there, though the driver knows of no
 /// failure. `None` where no copy of the current context has been lost.
 #[must_use]
@@ -131,7 +150,10 @@ fn addressee(call: &Call<'_>) -> Result<(&'static Process, Arc<Adopted>), Passed
 fn without_layer(reason: Passed, call: &Call<'_>) -> u32 {
     let lost = lost();
     passed_on(if lost.is_some() { Passed::Refused } else { reason }, call.bytes());
-    lost.unwrap_or_else(|| natively(|| call.native.answer()))
+    lost.unwrap_or_else(|| {
+        let _entered = enter(call.stream);
+        natively(|| call.native.answer())
+    })
 }
 
 /// The application is about to make a driver call that may wait for the device and keep all other threads out of the

@@ -12,6 +12,7 @@ use copies::Priorities;
 use doors::fault::Source;
 use hal::{Driver, Result, Stream};
 use once_cell::sync::OnceCell;
+use threads::Gate;
 
 use crate::captures::Captures;
 use crate::contexts::Contexts;
@@ -51,6 +52,8 @@ pub(crate) struct Process {
     pub(crate) rules: RwLock<Arc<Rules>>,
     pub(crate) has_rules: AtomicBool,
     pub(crate) driver: OnceCell<Arc<dyn Driver>>,
+    /// The gate before the streams of the driver.
+    pub(crate) gate: OnceCell<Arc<Gate>>,
     pub(crate) contexts: Contexts,
     pub(crate) streams: Streams,
     pub(crate) captures: Captures,
@@ -114,6 +117,7 @@ impl Process {
             rule: Rule::new(settings.options.demand),
             settings,
             driver: OnceCell::new(),
+            gate: OnceCell::new(),
             contexts: Contexts::default(),
             streams: Streams::default(),
             ranked: Ranked::default(),
@@ -124,7 +128,9 @@ impl Process {
     }
 
     pub(crate) fn driver(&self) -> Result<&Arc<dyn Driver>> {
-        self.driver.get_or_try_init(self.start.driver)
+        let driver = self.driver.get_or_try_init(self.start.driver)?;
+        self.gate.get_or_init(|| Gate::of(driver));
+        Ok(driver)
     }
 
     pub(crate) fn priorities(&self) -> Priorities {

@@ -113,7 +113,7 @@ fn a_copy_completes_without_helpers() {
         yields: false,
     };
     let shape = channels::Shape::linear(device.0, source.as_ptr() as u64, BYTES);
-    let mut conductor = Conductor::new(made, order, Areas::default(), cut(&shape, &order, 2).unwrap());
+    let mut conductor = Conductor::new(made, order, Areas::default(), cut(&shape, &order, 2).unwrap(), None);
     // SAFETY: both sides have so many bytes, and live until the stream has been waited for.
     let (first, went) = unsafe { conductor.go(true) };
     assert!(first > 1 && went.is_ok(), "{first} pieces: {went:?}");

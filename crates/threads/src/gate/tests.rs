@@ -1,0 +1,133 @@
+use std::sync::Mutex;
+
+use driver::RealHost;
+
+use super::*;
+
+fn place(stream: u64, context: u64, is_blocking: bool) -> Place {
+    Place { stream: Stream(stream), context: Context(context), is_blocking }
+}
+
+const TABLE: u64 = 0x100;
+
+fn gate() -> Gate {
+    Gate::new(own::seats())
+}
+
+#[test]
+fn the_legacy_stream_meets_blocking_streams_of_its_context_and_others_meet_themselves() {
+    let (legacy, own) = (place(Stream::LEGACY.0, 1, true), place(Stream::PER_THREAD.0, 1, true));
+    let (blocking, free) = (place(0x100, 1, true), place(0x200, 1, false));
+    for (one, other, meets) in [
+        (legacy, legacy, true),
+        (legacy, blocking, true),
+        (legacy, own, true),
+        (legacy, free, false),
+        (legacy, place(Stream::LEGACY.0, 2, true), false),
+        (legacy, place(0x100, 2, true), false),
+        (blocking, blocking, true),
+        (blocking, place(0x180, 1, true), false),
+        (blocking, free, false),
+        (free, free, true),
+        (own, own, false),
+        (own, blocking, false),
+    ] {
+        assert_eq!((one.meets(&other), other.meets(&one)), (meets, meets), "{one:?} and {other:?}");
+        // Of a thread inside a call less is known, so it may meet more.
+        let may_meet = one.may_meet(other.stream.0) && other.may_meet(one.stream.0);
+        assert!(may_meet || !meets || one.stream == Stream::PER_THREAD, "{one:?} and {other:?}");
+    }
+    assert!(!free.may_meet(Stream::LEGACY.0) && !free.may_meet(OUTSIDE) && free.may_meet(SEVERAL));
+    assert_eq!(number(Stream::DEFAULT), Stream::LEGACY.0);
+}
+
+/// Two threads make a copy of two parts, and two others look at it: all see both parts or none.
+#[test]
+fn no_call_enters_between_the_parts_of_a_copy() {
+    let rounds = if cfg!(miri) { 4 } else { 2_000 };
+    let (gate, host, table) = (gate(), RealHost::new(), [const { AtomicU64::new(0) }; 2]);
+    let (gate, table) = (&gate, &table);
+    let here = place(TABLE, 1, true);
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let host = &host;
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    let version = writer * rounds + round;
+                    // A thread inside may not leave in time on a loaded machine.
+                    let Some(_closed) = gate.close(here, host) else { continue };
+                    table[0].store(version, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    table[1].store(version, Ordering::SeqCst);
+                }
+            });
+        }
+        for stream in [TABLE, Stream::LEGACY.0] {
+            let host = &host;
+            scope.spawn(move || {
+                for _ in 0..rounds {
+                    let _entered = gate.enter(Stream(stream), || (place(stream, 1, true), host as &dyn Host));
+                    let seen = table.each_ref().map(|word| word.load(Ordering::SeqCst));
+                    assert_eq!(seen[0], seen[1], "a part of a copy");
+                }
+            });
+        }
+    });
+    assert_eq!((lock(&gate.halves).len(), gate.closed.load(Ordering::SeqCst)), (0, 0));
+}
+
+/// A thread that stays inside makes the closing thread give up, and others need not wait for either.
+#[test]
+fn a_thread_that_stays_inside_is_not_waited_for_for_ever() {
+    let (gate, host) = (gate(), RealHost::new());
+    let here = place(TABLE, 1, false);
+    let entered = gate.enter(Stream(TABLE), || unreachable!("no stream is closed"));
+    std::thread::scope(|scope| {
+        let closing = scope.spawn(|| gate.close(here, &host).is_some());
+        assert!(!closing.join().unwrap(), "this thread is inside");
+        let elsewhere = scope.spawn(|| gate.close(place(0x200, 1, false), &host).is_some());
+        assert!(elsewhere.join().unwrap(), "another stream");
+    });
+    drop(entered);
+    assert!(gate.close(here, &host).is_some(), "it has left");
+}
+
+/// A thread enters the stream that it has closed itself, and a call that makes another one does not wait.
+#[test]
+fn a_thread_does_not_wait_for_itself() {
+    let (gate, host) = (gate(), RealHost::new());
+    let here = place(TABLE, 1, true);
+    let around = || (here, &host as &dyn Host);
+    let closed = gate.close(here, &host).unwrap();
+    drop(gate.enter(Stream(TABLE), around));
+    std::thread::scope(|scope| {
+        let nested = scope.spawn(|| {
+            let _outer = gate.enter(Stream(0x300), || (place(0x300, 1, false), &host as &dyn Host));
+            drop(gate.enter(Stream(TABLE), around));
+            own::seat().map(|seat| seat.entering.load(Ordering::SeqCst))
+        });
+        assert_eq!(nested.join().unwrap(), Some(0x300), "the outer call goes on");
+    });
+    drop(closed);
+}
+
+/// Threads that come and go share few seats.
+#[test]
+fn the_seat_of_an_ended_thread_is_given_to_another() {
+    let seats: &'static Seats = Box::leak(Box::default());
+    let first = seats.take().unwrap();
+    assert!(!std::ptr::eq(first, seats.take().unwrap()));
+    first.leave();
+    assert!(std::ptr::eq(first, seats.take().unwrap()));
+    let seen = Mutex::new(Vec::new());
+    for _ in 0..100 {
+        std::thread::scope(|scope| {
+            let _ =
+                scope.spawn(|| locks::lock(&seen).push(own::seat().map(std::ptr::from_ref).map(<*const Seat>::addr)));
+        });
+    }
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() < 50, "each thread left a seat behind");
+}
