@@ -9,7 +9,7 @@ use doors::forks::Process;
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
 use semaphores::{Bank, Layout, Words};
 use terms::{Direction, Priority};
-use threads::{Gate, Worker};
+use threads::{StreamLock, Worker};
 
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
@@ -20,7 +20,6 @@ use crate::pool::Pool;
 use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
-use crate::state::StreamState;
 use crate::watch::watch;
 use options::{Options, Transport};
 
@@ -31,8 +30,8 @@ pub struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) records: Arc<Records>,
     pub(crate) guard: Option<Arc<Guard>>,
-    /// Keeps the program's threads out of a stream while a copy is half in it.
-    pub(crate) gate: Arc<Gate>,
+    /// Keeps the program's threads out of a stream while a copy of several calls is submitted.
+    pub(crate) stream_lock: Arc<StreamLock>,
     /// By direction.
     engines: Box<[Arc<Engine>; Direction::COUNT]>,
     pub(crate) pace: Pace,
@@ -87,7 +86,7 @@ impl Inner {
             staging,
             kernel,
             guard,
-            gate: Gate::of(driver),
+            stream_lock: StreamLock::of(driver),
             events,
             shadows,
             batches: OnceLock::new(),
@@ -236,11 +235,9 @@ impl Inner {
         }
     }
 
-    /// Makes a copy of the driver's own in a stream, and no other thread's copy is half in the stream meanwhile. No
-    /// copy is taken over meanwhile. The gate comes first: a thread that waits there is not inside the driver.
+    /// Makes a call of the driver's own. No copy is taken over meanwhile.
     #[inline(always)] // each copy that goes at once is one
-    pub(crate) fn natively<T>(&self, stream: &StreamState, native: impl FnOnce() -> T) -> T {
-        let _entered = stream.enter();
+    pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let _inside = self.guard.as_ref().map(|guard| guard.inside());
         native()
     }

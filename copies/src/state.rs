@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::{Nanos, Stream};
 use terms::{Direction, Priority};
-use threads::gate::{Closed, Entered, Place};
+use threads::stream_lock::{Exclusive, Place};
 
 use crate::decide::Company;
 use crate::inner::Inner;
@@ -36,7 +36,7 @@ pub(crate) struct StreamState {
     pub(crate) burst: Arc<Mutex<Burst>>,
     /// Its shadow, once the stream has needed one and one was free.
     pub(crate) shadow: OnceLock<Stream>,
-    /// Its place at the gate, once that was asked for.
+    /// Its place in the lock over streams, once that was asked for.
     place: OnceLock<Place>,
     pub(crate) ahead: Ahead,
     /// The priorities that need no announcement. The census has them already, or the stream announces nothing.
@@ -160,16 +160,18 @@ impl StreamState {
         })
     }
 
-    /// The calling thread is about to make a copy in the stream by one call. It waits while one of another thread is
-    /// half in it.
+    /// Makes a copy of the driver's own by one call, but not in the middle of a copy of another thread. The lock comes
+    /// first: a thread that waits for it is not inside the driver.
     #[inline(always)] // as above
-    pub(crate) fn enter(&self) -> Entered<'_> {
-        self.inner.gate.enter(self.stream, || (self.place(), self.inner.driver.host()))
+    pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
+        let inner = &*self.inner;
+        let _shared = inner.stream_lock.share(self.stream, || (self.place(), inner.driver.host()));
+        inner.natively(native)
     }
 
-    /// Closes the stream to other threads, for a copy of several calls. `None` if the copy has to go by one call.
-    pub(crate) fn close_to_others(&self) -> Option<Closed<'_>> {
-        self.inner.gate.close(self.place(), self.inner.driver.host())
+    /// Keeps other threads out of the stream, for a copy of several calls. `None` if the copy has to go by one call.
+    pub(crate) fn exclude_others(&self) -> Option<Exclusive<'_>> {
+        self.inner.stream_lock.exclude(self.place(), self.inner.driver.host())
     }
 
     /// Counts a copy of native bulk. Whether so many bytes have gone without a word behind them that this copy needs

@@ -104,7 +104,7 @@ impl PriorityStream {
         let (state, inner) = (&*self.state, &*self.state.inner);
         inner.records.counters.copied(Plan::Native(reason), bytes);
         state.note_engine();
-        inner.natively(state, native)
+        state.natively(native)
     }
 
     /// Makes a copy of the driver's own, which may wait for the device and keep all other threads out.
@@ -112,7 +112,7 @@ impl PriorityStream {
     #[inline(always)] // as above
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         self.state.note_engine();
-        self.state.inner.natively(&self.state, native)
+        self.state.natively(native)
     }
 
     /// Copies asynchronously, in the order of the stream.

@@ -8,7 +8,7 @@ use channels::{Shape, chunk, copy_shape};
 use hal::{Driver, Event, Nanos, Result, Stream};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
-use threads::gate::Closed;
+use threads::stream_lock::Exclusive;
 
 use super::areas::Areas;
 use super::call::{Call, Moved};
@@ -117,7 +117,7 @@ pub(crate) struct Conductor<'a, 'g> {
     /// The time that it may still wait for more urgent copies.
     wait_left: Nanos,
     /// Keeps other threads out of the stream until that has all pieces.
-    closed: Option<Closed<'g>>,
+    exclusive: Option<Exclusive<'g>>,
 }
 
 impl<'a, 'g> Conductor<'a, 'g> {
@@ -126,7 +126,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         order: Order,
         areas: Areas,
         pieces: Vec<Shape>,
-        closed: Option<Closed<'g>>,
+        exclusive: Option<Exclusive<'g>>,
     ) -> Conductor<'a, 'g> {
         let threads = means.pool.threads();
         let hands_max = if order.yields { threads.min(SHARED_HANDS_MAX) } else { threads };
@@ -139,7 +139,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
             next: 0,
             raised: None,
             wait_left: means.wait_max,
-            closed,
+            exclusive,
         }
     }
 
@@ -169,9 +169,9 @@ impl<'a, 'g> Conductor<'a, 'g> {
         }
     }
 
-    /// The stream, closed to other threads, unless it has all pieces.
-    pub(crate) fn into_closed(self) -> Option<Closed<'g>> {
-        self.closed
+    /// Keeps other threads out of the stream, unless that has all pieces.
+    pub(crate) fn into_exclusive(self) -> Option<Exclusive<'g>> {
+        self.exclusive
     }
 
     /// # Safety
@@ -305,7 +305,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.flying.push_back(Flying { index, slot, landed });
         self.next = index + 1;
         if self.next == self.call.pieces().len() {
-            self.closed = None;
+            self.exclusive = None;
         }
         Ok(())
     }

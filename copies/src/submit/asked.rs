@@ -6,7 +6,7 @@ use channels::{Refusal, Shape};
 use hal::Error;
 use semaphores::emulation;
 use terms::{Direction, Priority};
-use threads::gate::Closed;
+use threads::stream_lock::Exclusive;
 
 use crate::cargo::Cargo;
 use crate::decide::{Known, Plan, Reason, Setback};
@@ -183,9 +183,9 @@ impl Planned<'_> {
         self.placed.known_direction().unwrap_or(Direction::Peer)
     }
 
-    /// Closes the stream to other threads while the copy is submitted by several calls.
-    pub(super) fn close_stream(&self) -> Went<Closed<'_>> {
-        self.asked.stream.close_to_others().ok_or(Setback::Occupied.into())
+    /// Keeps other threads out of the stream while the copy is submitted by several calls.
+    pub(super) fn exclude_others(&self) -> Went<Exclusive<'_>> {
+        self.asked.stream.exclude_others().ok_or(Setback::Occupied.into())
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {

@@ -26,7 +26,7 @@ impl Planned<'_> {
         let last = chunk.unwrap_or(inner.options.blocking_max);
         let first = chunk.map_or(last, |chunk| turn.first_chunk(chunk));
         let [first, last] = [first, last].map(|length| engine.chunk_bytes(length));
-        let _whole = self.close_stream()?;
+        let _whole = self.exclude_others()?;
         let shapes = self.asked.cargo.shapes();
         let chunks: Vec<Shape> = shapes.flat_map(|shape| chunk::cut_rising(&shape, first, last)).collect();
         inner.records.counters.chunked(chunks.len());

@@ -20,7 +20,7 @@ impl Planned<'_> {
 
     unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
         let direction = self.direction();
-        let _whole = self.close_stream()?;
+        let _whole = self.exclude_others()?;
         let (yields, workers) = match self.plan {
             Plan::UrgentKernel => (None, URGENT),
             _ => {

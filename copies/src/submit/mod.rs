@@ -116,7 +116,7 @@ pub(crate) fn as_it_is(
     copy: impl FnOnce() -> Result<()>,
 ) -> Result<CopyHandle> {
     let (began, plan) = (stream.began(), Plan::Native(reason));
-    let went = stream.inner.natively(stream, copy).map(|()| (plan, None));
+    let went = stream.natively(copy).map(|()| (plan, None));
     finish(stream, went, (stream.priority, None, 0), began)
 }
 

@@ -31,7 +31,7 @@ unsafe fn copy_natively(
     native: Option<&Native<'_>>,
 ) -> Result<()> {
     stream.note_engine();
-    stream.inner.natively(stream, || match native {
+    stream.natively(|| match native {
         Some(native) => native.result(),
         // SAFETY: passed on to the caller.
         None => unsafe { copy_shape(&*stream.inner.driver, direction, shape, stream.stream) },

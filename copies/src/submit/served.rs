@@ -112,7 +112,7 @@ impl Planned<'_> {
             // SAFETY: the caller vouches for the ranges; a batch that was launched does not change.
             return Ok(unsafe { served.kernel.launch(batch, workers, yields, stream) }?);
         };
-        let _whole = self.close_stream()?;
+        let _whole = self.exclude_others()?;
         let load = Load::Batch(Arc::clone(batch), Arc::clone(served.kernel));
         // SAFETY: as above.
         unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields, ticket })? };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use channels::{Shape, copy_shape};
 use terms::Direction;
-use threads::gate::Closed;
+use threads::stream_lock::Exclusive;
 
 use crate::decide::{Plan, Setback};
 use crate::guard::Guard;
@@ -38,7 +38,7 @@ impl Planned<'_> {
         }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
-        let mut whole = Some(self.asked.stream.close_to_others().ok_or(Setback::Unstaged)?);
+        let mut whole = Some(self.asked.stream.exclude_others().ok_or(Setback::Unstaged)?);
         self.asked.stream.note_engine();
         let began = driver.host().now();
         // SAFETY: passed on to the caller.
@@ -55,7 +55,7 @@ impl Planned<'_> {
         }
         let left = &pieces[before + staged..];
         // SAFETY: passed on to the caller.
-        inner.natively(self.asked.stream, || unsafe { self.make_natively(&shape, left) })?;
+        self.asked.stream.natively(|| unsafe { self.make_natively(&shape, left) })?;
         drop(whole);
         if self.asked.is_blocking() && (staged == 0 || !left.is_empty()) {
             self.await_earlier_work().map_err(Miss::begun)?;
@@ -64,8 +64,8 @@ impl Planned<'_> {
         Ok(None)
     }
 
-    /// Makes pieces through slots, as far as it can. Returns the number of those that have been made. The stream is open
-    /// again once it has all of them.
+    /// Makes pieces through slots, as far as it can. Returns the number of those that have been made. Other threads are
+    /// kept out of the stream until that has all of them.
     ///
     /// # Safety
     /// As for [`super::submit`].
@@ -75,7 +75,7 @@ impl Planned<'_> {
         shape: &Shape,
         order: &Order,
         pieces: &[Shape],
-        whole: &mut Option<Closed<'_>>,
+        whole: &mut Option<Exclusive<'_>>,
     ) -> Went<usize> {
         let means = means(self.inner(), staging, order.direction).filter(|_| !pieces.is_empty());
         let Some(means) = means else { return Ok(0) };
@@ -85,7 +85,7 @@ impl Planned<'_> {
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
-        *whole = conductor.into_closed();
+        *whole = conductor.into_exclusive();
         match went {
             Err(error) if first == 0 => Err(Miss::Failed(error)),
             Err(error) => Err(Miss::Begun(error)),
@@ -107,7 +107,7 @@ impl Planned<'_> {
             });
             let end = made + next.count().max(1);
             // SAFETY: passed on to the caller.
-            self.inner().natively(self.asked.stream, || unsafe { self.make_natively(shape, &pieces[made..end]) })?;
+            self.asked.stream.natively(|| unsafe { self.make_natively(shape, &pieces[made..end]) })?;
             made = end;
         }
         Ok(made)

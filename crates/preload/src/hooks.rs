@@ -56,8 +56,8 @@ impl Hook {
 
     /// The call enters a stream, until the returned value is dropped.
     #[inline]
-    fn enter(self, handle: CUstream) -> Option<shim::Entered<'static>> {
-        if state::ready() { shim::enter(self.stream(handle)) } else { None }
+    fn share(self, handle: CUstream) -> Option<shim::Shared<'static>> {
+        if state::ready() { shim::share(self.stream(handle)) } else { None }
     }
 
     /// A stream handle, as this entry point reads it.
@@ -181,10 +181,10 @@ macro_rules! body {
             );
             real($($argument),*)
         };
-        let _entered = if const { enters(stringify!($module), stringify!($plain)) } {
+        let _shared = if const { enters(stringify!($module), stringify!($plain)) } {
             let given = stream_among!($($argument = $argument,)*);
             let default = const { has_default_stream(stringify!($plain)) };
-            given.or(default.then_some(null_mut())).and_then(|stream| hook.enter(stream))
+            given.or(default.then_some(null_mut())).and_then(|stream| hook.share(stream))
         } else {
             None
         };

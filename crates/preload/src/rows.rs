@@ -75,8 +75,9 @@ pub const fn is_copy(name: &str) -> bool {
     begins_with(name, "cuMemcpy")
 }
 
-/// Whether the hook of that name enters a stream: the layer may have a copy half in it. A copy that the layer judges
-/// enters when the driver makes it. A record, a wait for an event and a question are in no copy's way.
+/// Whether the hook of that name enters a stream for its whole time, so that no copy of several calls is submitted
+/// there meanwhile. A copy that the layer judges does so only where the driver makes it. A record and a wait for an
+/// event move no bytes: before the copy or behind it, they mean the same.
 pub const fn enters(module: &str, name: &str) -> bool {
     match module.as_bytes() {
         b"observed" => !begins_with(name, "cuStreamWaitEvent"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use copies::copy::{Reason, Request};
 use copies::{Options, Overtake, Priority};
 use hal::{Context, DevicePtr, Stream};
-use threads::gate::{Entered, Place};
+use threads::stream_lock::{Place, Shared};
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -109,17 +109,17 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
     native()
 }
 
-/// The calling thread is about to make a driver call that enters a stream. It waits while a copy of another thread is
-/// half in it, and is taken to be inside until the caller drops the returned value.
+/// The calling thread is about to make a driver call that enters a stream. It waits while another thread submits a copy
+/// of several calls there, and counts as inside until the caller drops the returned value.
 #[inline]
 #[must_use]
-pub fn enter(stream: Stream) -> Option<Entered<'static>> {
+pub fn share(stream: Stream) -> Option<Shared<'static>> {
     if !is_open() {
         return None;
     }
     let process = process()?;
-    let (driver, gate) = (process.driver.get()?, process.gate.get()?);
-    Some(gate.enter(stream, || {
+    let (driver, lock) = (process.driver.get()?, process.stream_lock.get()?);
+    Some(lock.share(stream, || {
         // Where no context is current the call fails in any case.
         let context = process.current_context().unwrap_or(Context(0));
         let place = Place::of(&**driver, context, stream).unwrap_or_else(|_| Place::blocking(context, stream));
@@ -151,7 +151,7 @@ fn without_layer(reason: Passed, call: &Call<'_>) -> u32 {
     let lost = lost();
     passed_on(if lost.is_some() { Passed::Refused } else { reason }, call.bytes());
     lost.unwrap_or_else(|| {
-        let _entered = enter(call.stream);
+        let _shared = share(call.stream);
         natively(|| call.native.answer())
     })
 }

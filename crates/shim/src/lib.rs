@@ -50,12 +50,12 @@ pub use ::copies::copy::Native;
 pub use call::Call;
 pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
 pub use copies::{
-    Blocked, about_to_block, about_to_load, copy, enter, freeing, load_ahead_kernels_max, lost, natively, stream_going,
+    Blocked, about_to_block, about_to_load, copy, freeing, load_ahead_kernels_max, lost, natively, share, stream_going,
 };
 pub use failure::Failure;
 pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};
-pub use threads::gate::Entered;
+pub use threads::stream_lock::Shared;
 pub use waits::{context_awaited, event_awaited, event_recorded, stream_awaited};

@@ -12,7 +12,7 @@ use copies::Priorities;
 use doors::fault::Source;
 use hal::{Driver, Result, Stream};
 use once_cell::sync::OnceCell;
-use threads::Gate;
+use threads::StreamLock;
 
 use crate::captures::Captures;
 use crate::contexts::Contexts;
@@ -52,8 +52,8 @@ pub(crate) struct Process {
     pub(crate) rules: RwLock<Arc<Rules>>,
     pub(crate) has_rules: AtomicBool,
     pub(crate) driver: OnceCell<Arc<dyn Driver>>,
-    /// The gate before the streams of the driver.
-    pub(crate) gate: OnceCell<Arc<Gate>>,
+    /// The lock over the streams of the driver.
+    pub(crate) stream_lock: OnceCell<Arc<StreamLock>>,
     pub(crate) contexts: Contexts,
     pub(crate) streams: Streams,
     pub(crate) captures: Captures,
@@ -117,7 +117,7 @@ impl Process {
             rule: Rule::new(settings.options.demand),
             settings,
             driver: OnceCell::new(),
-            gate: OnceCell::new(),
+            stream_lock: OnceCell::new(),
             contexts: Contexts::default(),
             streams: Streams::default(),
             ranked: Ranked::default(),
@@ -129,7 +129,7 @@ impl Process {
 
     pub(crate) fn driver(&self) -> Result<&Arc<dyn Driver>> {
         let driver = self.driver.get_or_try_init(self.start.driver)?;
-        self.gate.get_or_init(|| Gate::of(driver));
+        self.stream_lock.get_or_init(|| StreamLock::of(driver));
         Ok(driver)
     }
 

@@ -1,4 +1,5 @@
-//! Model checks of bells, every interleaving of a listener that falls asleep and threads that ring, and of the gate.
+//! Model checks of bells, every interleaving of a listener that falls asleep and threads that ring, and of
+//! the lock over streams.
 //!
 //! All that a model compares is done by threads that it has spawned, and the first one only joins them: where the first
 //! took a part, no order that loom tries showed it some of the stores of the others.
@@ -12,8 +13,8 @@ use hal::{Context, Host, Nanos, Stream, ThreadToken, Wait};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use overtake_threads::gate::{Place, Seats};
-use overtake_threads::{Bell, Gate};
+use overtake_threads::lock::{Place, Seats};
+use overtake_threads::{Bell, StreamLock};
 
 /// A listener hears of all work that is left for it before a ring, by ringers that ring with `ring`.
 fn all_is_heard(ringers: u32, ring: fn(&Bell)) {
@@ -125,25 +126,25 @@ impl Host for LoomHost {
     }
 }
 
-/// A thread that enters a stream does not find a copy of another thread half in it.
+/// A thread that enters a stream does not find a copy of another thread holder in it.
 #[test]
 fn no_call_enters_a_stream_between_two_parts_of_a_copy() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
         let seats: &'static Seats = Box::leak(Box::default());
-        let gate = Arc::new(Gate::new(seats));
+        let lock = Arc::new(StreamLock::new(seats));
         let [first, second] = [(); 2].map(|()| seats.take().unwrap());
         let table = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
         let stream = Stream(0x100);
         let place = move || Place::blocking(Context(1), stream);
-        let (its_gate, its_table) = (Arc::clone(&gate), Arc::clone(&table));
+        let (its_gate, its_table) = (Arc::clone(&lock), Arc::clone(&table));
         let writer = thread::spawn(move || {
-            let Some(_closed) = its_gate.close_at(first, place(), &LoomHost) else { return };
+            let Some(_closed) = its_gate.exclude_at(first, place(), &LoomHost) else { return };
             its_table.iter().for_each(|word| word.store(1, Ordering::Relaxed));
         });
         let reader = thread::spawn(move || {
-            let _entered = gate.enter_at(Some(second), stream, || (place(), &LoomHost as &dyn Host));
+            let _entered = lock.share_at(Some(second), stream, || (place(), &LoomHost as &dyn Host));
             let [left, right] = table.each_ref().map(|word| word.load(Ordering::Relaxed));
             assert_eq!(left, right, "a part of a copy");
         });

@@ -1,15 +1,20 @@
 //! Keeps a copy one operation of its stream.
 //!
-//! The layer makes some copies by several driver calls in the stream of the program: a guarded copy records an event and
-//! waits for another one, and a staged copy goes piece by piece. The driver orders the threads of a program by the call,
-//! so the work of another thread could enter the stream between two of them. It would run in the middle of the copy.
+//! The layer makes some copies by several driver calls in the stream of the program: a guarded copy records an event
+//! and waits for another one, and a staged copy goes piece by piece. The driver orders the threads of a program by the
+//! call, so the work of another thread could enter the stream between two of them. It would run in the middle of the
+//! copy.
 //!
-//! A thread that is about to enter a stream says so in its [`Seat`], and then looks whether the stream is closed. A
-//! thread that begins such a copy closes the stream, and then looks into all seats. So at least one of the two sees the
-//! other. The thread that enters waits until the stream is open again. The thread that closes waits for a while until
-//! the others have left, and gives up after that: the driver makes its copy whole.
+//! So there is a readers-writer lock over streams. A call that enters a stream shares it, and a copy of several calls
+//! has it exclusively. Sharing is cheap, because every launch does it: the thread writes the stream into its [`Seat`],
+//! and then looks whether any stream is held. A thread that wants a stream exclusively enters it into the list of
+//! holders, and then looks into all seats. So at least one of the two sees the other.
 //!
-//! The legacy stream is ordered with all blocking streams of its context, so each of them closes the other.
+//! A thread that shares waits for as long as the stream is held, as the driver would let it wait. A thread that wants
+//! the stream exclusively waits for those inside for [`PATIENCE`] only: then the driver makes its copy by one call.
+//!
+//! The legacy stream is ordered with all blocking streams of its context, so to hold it is to hold them, and a blocking
+//! stream that is held keeps calls out of the legacy one.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -22,7 +27,7 @@ use {
     std::sync::{Arc, Weak},
 };
 
-/// A thread that closes a stream waits this long for others that are inside. Most calls take a few microseconds. One
+/// A thread that wants a stream exclusively waits this long for others inside. Most calls take a few microseconds. One
 /// that lasts longer waits in the driver.
 const PATIENCE: Nanos = Nanos::from_us(500);
 
@@ -46,8 +51,8 @@ impl Place {
         Ok(Place { is_blocking, ..Place::blocking(context, stream) })
     }
 
-    /// The place of a stream that the legacy one waits for. One of which the driver does not say that counts as such, and
-    /// threads may wait that need not.
+    /// The place of a stream that the legacy one waits for. In doubt a stream counts as one, and threads may wait that
+    /// need not.
     #[must_use]
     pub fn blocking(context: Context, stream: Stream) -> Place {
         Place { stream: Stream(number(stream)), context, is_blocking: true }
@@ -79,14 +84,14 @@ fn number(stream: Stream) -> u64 {
     if stream == Stream::DEFAULT { Stream::LEGACY.0 } else { stream.0 }
 }
 
-/// The place of a thread at all gates.
+/// The place of a thread in all locks.
 #[derive(Debug)]
 #[repr(align(64))] // its thread writes it at each call
 pub struct Seat {
     /// The stream that the thread is entering.
     entering: AtomicU64,
-    /// The gate at which it does.
-    gate: AtomicU64,
+    /// The lock through which it does.
+    lock: AtomicU64,
     is_taken: AtomicBool,
 }
 
@@ -108,8 +113,8 @@ impl Seats {
         if let Some(free) = free {
             return Some(*free);
         }
-        let [entering, gate] = [(); 2].map(|()| AtomicU64::new(OUTSIDE));
-        let made = &*Box::leak(Box::new(Seat { entering, gate, is_taken: AtomicBool::new(true) }));
+        let [entering, lock] = [(); 2].map(|()| AtomicU64::new(OUTSIDE));
+        let made = &*Box::leak(Box::new(Seat { entering, lock, is_taken: AtomicBool::new(true) }));
         all.push(made);
         Some(made)
     }
@@ -124,131 +129,131 @@ impl Seat {
     }
 }
 
-/// A copy of which a part is in its stream.
+/// A copy of several calls that is being submitted.
 #[derive(Debug)]
-struct Half {
+struct Holder {
     owner: &'static Seat,
     place: Place,
 }
 
-/// The gate before the streams of a driver.
+/// The lock over the streams of a driver.
 #[derive(Debug)]
-pub struct Gate {
+pub struct StreamLock {
     id: u64,
     seats: &'static Seats,
-    halves: Mutex<Vec<Half>>,
+    holders: Mutex<Vec<Holder>>,
     /// Their number. While it is 0, a thread enters without a look at the list.
-    closed: AtomicU64,
-    /// The number of copies that have become whole.
-    opened: AtomicU64,
+    held: AtomicU64,
+    /// The number of releases so far.
+    released: AtomicU64,
     /// Threads inside that have no seat.
     unseated: AtomicU64,
 }
 
-impl Gate {
-    /// The gate of a driver, which all layers over it share.
+impl StreamLock {
+    /// The lock of a driver, which all layers over it share.
     #[cfg(not(loom))]
-    pub fn of(driver: &Arc<dyn Driver>) -> Arc<Gate> {
-        type Known = (Weak<dyn Driver>, Arc<Gate>);
+    pub fn of(driver: &Arc<dyn Driver>) -> Arc<StreamLock> {
+        type Known = (Weak<dyn Driver>, Arc<StreamLock>);
         static ALL: std::sync::Mutex<Vec<Known>> = std::sync::Mutex::new(Vec::new());
         let mut all = locks::lock(&ALL);
         all.retain(|(its, _)| its.strong_count() > 0);
         let known = all.iter().find(|(its, _)| std::ptr::addr_eq(its.as_ptr(), Arc::as_ptr(driver)));
-        if let Some((_, gate)) = known {
-            return Arc::clone(gate);
+        if let Some((_, lock)) = known {
+            return Arc::clone(lock);
         }
-        let gate = Arc::new(Gate::new(own::seats()));
-        all.push((Arc::downgrade(driver), Arc::clone(&gate)));
-        gate
+        let lock = Arc::new(StreamLock::new(own::seats()));
+        all.push((Arc::downgrade(driver), Arc::clone(&lock)));
+        lock
     }
 
-    /// A gate for threads with these seats.
-    pub fn new(seats: &'static Seats) -> Gate {
+    /// A lock for threads with these seats.
+    pub fn new(seats: &'static Seats) -> StreamLock {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed) as u64;
-        let [closed, opened, unseated] = [(); 3].map(|()| AtomicU64::new(0));
-        Gate { id, seats, halves: Mutex::new(Vec::new()), closed, opened, unseated }
+        let [held, released, unseated] = [(); 3].map(|()| AtomicU64::new(0));
+        StreamLock { id, seats, holders: Mutex::new(Vec::new()), held, released, unseated }
     }
 
-    /// The calling thread is about to make one driver call that enters the stream. It waits while a copy of another
-    /// thread is half in it. `around` is asked only if some stream is closed.
+    /// The calling thread is about to make one driver call that enters the stream. It waits while another thread holds
+    /// the stream. `around` is asked only if some stream is held.
     #[cfg(not(loom))]
     #[inline]
-    pub fn enter<'h>(&self, stream: Stream, around: impl FnOnce() -> (Place, &'h dyn Host)) -> Entered<'_> {
-        self.enter_at(own::seat(), stream, around)
+    pub fn share<'h>(&self, stream: Stream, around: impl FnOnce() -> (Place, &'h dyn Host)) -> Shared<'_> {
+        self.share_at(own::seat(), stream, around)
     }
 
-    /// As [`Gate::enter`], for the thread of a seat.
+    /// As `share`, for the thread of a seat.
     #[inline]
-    pub fn enter_at<'h>(
+    pub fn share_at<'h>(
         &self,
         seat: Option<&'static Seat>,
         stream: Stream,
         around: impl FnOnce() -> (Place, &'h dyn Host),
-    ) -> Entered<'_> {
+    ) -> Shared<'_> {
         let before = seat.map_or(OUTSIDE, |seat| seat.entering.load(Ordering::Relaxed));
-        let entered = Entered { gate: self, seat, before };
+        let shared = Shared { lock: self, seat, before };
         let value = if before == OUTSIDE { number(stream) } else { SEVERAL };
-        entered.step_in(value);
+        shared.step_in(value);
         // A thread that is inside already does not wait: the copy would wait for it.
-        if self.closed.load(Ordering::SeqCst) != 0 && before == OUTSIDE {
+        if self.held.load(Ordering::SeqCst) != 0 && before == OUTSIDE {
             let (place, host) = around();
-            self.wait(&entered, value, &place, host);
+            self.wait(&shared, value, &place, host);
         }
-        entered
+        shared
     }
 
     #[cold]
     #[inline(never)]
-    fn wait(&self, entered: &Entered<'_>, value: u64, place: &Place, host: &dyn Host) {
+    fn wait(&self, shared: &Shared<'_>, value: u64, place: &Place, host: &dyn Host) {
         loop {
-            let opened = self.opened.load(Ordering::SeqCst);
-            if !meets_other(&lock(&self.halves), entered.seat, place) {
+            let released = self.released.load(Ordering::SeqCst);
+            if !meets_other(&lock(&self.holders), shared.seat, place) {
                 return;
             }
-            entered.step_out(OUTSIDE);
-            let waited = host.wait_until(None, &mut || self.opened.load(Ordering::SeqCst) != opened);
-            entered.step_in(value);
+            shared.step_out(OUTSIDE);
+            let waited = host.wait_until(None, &mut || self.released.load(Ordering::SeqCst) != released);
+            shared.step_in(value);
             if waited == Wait::Stuck {
                 return;
             }
         }
     }
 
-    /// Closes a stream to all threads but the calling one, for a copy of several calls. It waits for another such copy
-    /// of the stream. `None` if a thread stays inside: the copy has to be made by one call.
+    /// Keeps all other threads out of the stream, for a copy of several calls. It waits for another such copy of the
+    /// stream. `None` if a thread stays inside: the copy has to be made by one call.
     #[cfg(not(loom))]
-    pub fn close(&self, place: Place, host: &dyn Host) -> Option<Closed<'_>> {
-        self.close_at(own::seat()?, place, host)
+    pub fn exclude(&self, place: Place, host: &dyn Host) -> Option<Exclusive<'_>> {
+        self.exclude_at(own::seat()?, place, host)
     }
 
-    /// As [`Gate::close`], for the thread of a seat.
-    pub fn close_at(&self, seat: &'static Seat, place: Place, host: &dyn Host) -> Option<Closed<'_>> {
+    /// As `exclude`, for the thread of a seat.
+    pub fn exclude_at(&self, seat: &'static Seat, place: Place, host: &dyn Host) -> Option<Exclusive<'_>> {
         loop {
-            let opened = self.opened.load(Ordering::SeqCst);
-            let mut halves = lock(&self.halves);
-            if !meets_other(&halves, Some(seat), &place) {
-                halves.push(Half { owner: seat, place });
-                self.closed.store(halves.len() as u64, Ordering::SeqCst);
+            let released = self.released.load(Ordering::SeqCst);
+            let mut holders = lock(&self.holders);
+            if !meets_other(&holders, Some(seat), &place) {
+                holders.push(Holder { owner: seat, place });
+                self.held.store(holders.len() as u64, Ordering::SeqCst);
                 break;
             }
-            drop(halves);
-            let waited = host.wait_until(None, &mut || self.opened.load(Ordering::SeqCst) != opened);
+            drop(holders);
+            let waited = host.wait_until(None, &mut || self.released.load(Ordering::SeqCst) != released);
             if waited == Wait::Stuck {
                 return None;
             }
         }
-        let closed = Closed { gate: self, seat, place };
+        let held = Exclusive { lock: self, seat, place };
         let mut is_alone = || !self.is_any_inside(seat, &place);
-        let is_closed = is_alone() || host.wait_until(Some(host.now() + PATIENCE), &mut is_alone) == Wait::Met;
-        is_closed.then_some(closed)
+        let is_held = is_alone() || host.wait_until(Some(host.now() + PATIENCE), &mut is_alone) == Wait::Met;
+        is_held.then_some(held)
     }
 
     fn is_any_inside(&self, own: &'static Seat, place: &Place) -> bool {
         let is_inside = |seat: &&Seat| {
-            // A write, so that of two threads the second sees the first: this one the call, or the other one the gate.
+            // A write, so that of two threads the second sees the first: this one the call, or the other one the lock.
             let entering = seat.entering.fetch_or(OUTSIDE, Ordering::SeqCst);
-            place.may_meet(entering) && seat.gate.load(Ordering::Relaxed) == self.id
+            place.may_meet(entering) && seat.lock.load(Ordering::Relaxed) == self.id
         };
         let others = |seat: &&Seat| !std::ptr::eq(*seat, own) && is_inside(seat);
         self.unseated.fetch_or(0, Ordering::SeqCst) != 0
@@ -256,30 +261,30 @@ impl Gate {
     }
 }
 
-/// Whether an operation at that place would be in the middle of a copy of another thread.
-fn meets_other(halves: &[Half], seat: Option<&'static Seat>, place: &Place) -> bool {
-    let is_own = |half: &Half| seat.is_some_and(|seat| std::ptr::eq(seat, half.owner));
-    halves.iter().any(|half| !is_own(half) && half.place.meets(place))
+/// Whether a call at that place would come in the middle of a copy of another thread.
+fn meets_other(holders: &[Holder], seat: Option<&'static Seat>, place: &Place) -> bool {
+    let is_own = |holder: &Holder| seat.is_some_and(|seat| std::ptr::eq(seat, holder.owner));
+    holders.iter().any(|holder| !is_own(holder) && holder.place.meets(place))
 }
 
 /// While it lives, its thread is inside a driver call that enters a stream.
 #[derive(Debug)]
-pub struct Entered<'g> {
-    gate: &'g Gate,
+pub struct Shared<'g> {
+    lock: &'g StreamLock,
     seat: Option<&'static Seat>,
     before: u64,
 }
 
-impl Entered<'_> {
+impl Shared<'_> {
     #[inline]
     fn step_in(&self, value: u64) {
         match self.seat {
             Some(seat) => {
-                seat.gate.store(self.gate.id, Ordering::Relaxed);
-                // A swap, because the look at the gate must not come before it.
+                seat.lock.store(self.lock.id, Ordering::Relaxed);
+                // A swap, because the look at the lock must not come before it.
                 seat.entering.swap(value, Ordering::SeqCst);
             }
-            None => _ = self.gate.unseated.fetch_add(1, Ordering::SeqCst),
+            None => _ = self.lock.unseated.fetch_add(1, Ordering::SeqCst),
         }
     }
 
@@ -287,12 +292,12 @@ impl Entered<'_> {
     fn step_out(&self, value: u64) {
         match self.seat {
             Some(seat) => seat.entering.store(value, Ordering::Release),
-            None => _ = self.gate.unseated.fetch_sub(1, Ordering::SeqCst),
+            None => _ = self.lock.unseated.fetch_sub(1, Ordering::SeqCst),
         }
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for Shared<'_> {
     #[inline]
     fn drop(&mut self) {
         self.step_out(self.before);
@@ -301,21 +306,21 @@ impl Drop for Entered<'_> {
 
 /// While it lives, no other thread enters the stream.
 #[derive(Debug)]
-pub struct Closed<'g> {
-    gate: &'g Gate,
+pub struct Exclusive<'g> {
+    lock: &'g StreamLock,
     seat: &'static Seat,
     place: Place,
 }
 
-impl Drop for Closed<'_> {
+impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
-        let mut halves = lock(&self.gate.halves);
-        let is_this = |half: &Half| std::ptr::eq(half.owner, self.seat) && half.place == self.place;
-        if let Some(index) = halves.iter().position(is_this) {
-            halves.swap_remove(index);
+        let mut holders = lock(&self.lock.holders);
+        let is_this = |holder: &Holder| std::ptr::eq(holder.owner, self.seat) && holder.place == self.place;
+        if let Some(index) = holders.iter().position(is_this) {
+            holders.swap_remove(index);
         }
-        self.gate.closed.store(halves.len() as u64, Ordering::SeqCst);
-        self.gate.opened.fetch_add(1, Ordering::SeqCst);
+        self.lock.held.store(holders.len() as u64, Ordering::SeqCst);
+        self.lock.released.fetch_add(1, Ordering::SeqCst);
     }
 }
 

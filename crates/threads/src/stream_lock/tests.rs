@@ -10,8 +10,8 @@ fn place(stream: u64, context: u64, is_blocking: bool) -> Place {
 
 const TABLE: u64 = 0x100;
 
-fn gate() -> Gate {
-    Gate::new(own::seats())
+fn new() -> StreamLock {
+    StreamLock::new(own::seats())
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn the_legacy_stream_meets_blocking_streams_of_its_context_and_others_meet_thems
 #[test]
 fn no_call_enters_between_the_parts_of_a_copy() {
     let rounds = if cfg!(miri) { 4 } else { 2_000 };
-    let (gate, host, table) = (gate(), RealHost::new(), [const { AtomicU64::new(0) }; 2]);
-    let (gate, table) = (&gate, &table);
+    let (lock, host, table) = (new(), RealHost::new(), [const { AtomicU64::new(0) }; 2]);
+    let (lock, table) = (&lock, &table);
     let here = place(TABLE, 1, true);
     std::thread::scope(|scope| {
         for writer in 0..2 {
@@ -55,7 +55,7 @@ fn no_call_enters_between_the_parts_of_a_copy() {
                 for round in 0..rounds {
                     let version = writer * rounds + round;
                     // A thread inside may not leave in time on a loaded machine.
-                    let Some(_closed) = gate.close(here, host) else { continue };
+                    let Some(_closed) = lock.exclude(here, host) else { continue };
                     table[0].store(version, Ordering::SeqCst);
                     std::thread::yield_now();
                     table[1].store(version, Ordering::SeqCst);
@@ -66,49 +66,49 @@ fn no_call_enters_between_the_parts_of_a_copy() {
             let host = &host;
             scope.spawn(move || {
                 for _ in 0..rounds {
-                    let _entered = gate.enter(Stream(stream), || (place(stream, 1, true), host as &dyn Host));
+                    let _entered = lock.share(Stream(stream), || (place(stream, 1, true), host as &dyn Host));
                     let seen = table.each_ref().map(|word| word.load(Ordering::SeqCst));
                     assert_eq!(seen[0], seen[1], "a part of a copy");
                 }
             });
         }
     });
-    assert_eq!((lock(&gate.halves).len(), gate.closed.load(Ordering::SeqCst)), (0, 0));
+    assert_eq!((locks::lock(&lock.holders).len(), lock.held.load(Ordering::SeqCst)), (0, 0));
 }
 
 /// A thread that stays inside makes the closing thread give up, and others need not wait for either.
 #[test]
 fn a_thread_that_stays_inside_is_not_waited_for_for_ever() {
-    let (gate, host) = (gate(), RealHost::new());
+    let (lock, host) = (new(), RealHost::new());
     let here = place(TABLE, 1, false);
-    let entered = gate.enter(Stream(TABLE), || unreachable!("no stream is closed"));
+    let shared = lock.share(Stream(TABLE), || unreachable!("no stream is held"));
     std::thread::scope(|scope| {
-        let closing = scope.spawn(|| gate.close(here, &host).is_some());
+        let closing = scope.spawn(|| lock.exclude(here, &host).is_some());
         assert!(!closing.join().unwrap(), "this thread is inside");
-        let elsewhere = scope.spawn(|| gate.close(place(0x200, 1, false), &host).is_some());
+        let elsewhere = scope.spawn(|| lock.exclude(place(0x200, 1, false), &host).is_some());
         assert!(elsewhere.join().unwrap(), "another stream");
     });
-    drop(entered);
-    assert!(gate.close(here, &host).is_some(), "it has left");
+    drop(shared);
+    assert!(lock.exclude(here, &host).is_some(), "it has left");
 }
 
-/// A thread enters the stream that it has closed itself, and a call that makes another one does not wait.
+/// A thread enters the stream that it has held itself, and a call that makes another one does not wait.
 #[test]
 fn a_thread_does_not_wait_for_itself() {
-    let (gate, host) = (gate(), RealHost::new());
+    let (lock, host) = (new(), RealHost::new());
     let here = place(TABLE, 1, true);
     let around = || (here, &host as &dyn Host);
-    let closed = gate.close(here, &host).unwrap();
-    drop(gate.enter(Stream(TABLE), around));
+    let held = lock.exclude(here, &host).unwrap();
+    drop(lock.share(Stream(TABLE), around));
     std::thread::scope(|scope| {
         let nested = scope.spawn(|| {
-            let _outer = gate.enter(Stream(0x300), || (place(0x300, 1, false), &host as &dyn Host));
-            drop(gate.enter(Stream(TABLE), around));
+            let _outer = lock.share(Stream(0x300), || (place(0x300, 1, false), &host as &dyn Host));
+            drop(lock.share(Stream(TABLE), around));
             own::seat().map(|seat| seat.entering.load(Ordering::SeqCst))
         });
         assert_eq!(nested.join().unwrap(), Some(0x300), "the outer call goes on");
     });
-    drop(closed);
+    drop(held);
 }
 
 /// Threads that come and go share few seats.
