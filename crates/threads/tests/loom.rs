@@ -13,7 +13,7 @@ use hal::{Context, Host, Nanos, Stream, ThreadToken, Wait};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use overtake_threads::lock::{Place, Seats};
+use overtake_threads::stream_lock::{Place, Seats};
 use overtake_threads::{Bell, StreamLock};
 
 /// A listener hears of all work that is left for it before a ring, by ringers that ring with `ring`.

@@ -2,14 +2,14 @@
  * another one reads, copies and fills the whole table by single operations that the driver orders with those copies.
  * Each word of the table says which operation wrote it last, so a read of two versions met half a copy.
  *
- * usage: torn [operations of each thread] */
+ * usage: torn [reads in each mode] */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdbool.h>
 
 #include "client.h"
 
-enum { TABLE = 4 * MIB, WORDS = TABLE / 4, VERSIONS = 2 };
+enum { TABLE = 4 * MIB, WORDS = TABLE / 4, VERSIONS = 2, COPIES = 40 };
 
 typedef enum { ASYNC, BLOCKING } Call;
 
@@ -26,8 +26,8 @@ typedef struct {
     CUcontext context;
     CUdeviceptr table, shadow;
     uint32_t *versions[VERSIONS], *ends;
-    unsigned long operations, torn, torn_on_host;
-    uint32_t done;
+    unsigned long reads, torn, torn_on_host;
+    uint32_t has_copied, has_read;
 } Work;
 
 static uint32_t *new_version(bool pinned, uint32_t value)
@@ -44,7 +44,7 @@ static void *copy(void *argument)
 {
     Work *work = argument;
     OK(cuCtxSetCurrent(work->context));
-    for (unsigned long i = 0; i < work->operations; i++) {
+    for (unsigned long i = 0; i < COPIES || load_word(&work->has_read) == 0; i++) {
         uint32_t *version = work->versions[i % VERSIONS];
         CUstream stream = work->mode.copies;
         if (work->mode.to_host && work->mode.call == BLOCKING)
@@ -63,7 +63,7 @@ static void *copy(void *argument)
                 break;
             }
     }
-    store_word(&work->done, 1);
+    store_word(&work->has_copied, 1);
     return NULL;
 }
 
@@ -80,7 +80,7 @@ static void read_ends(const Work *work, CUdeviceptr from)
 static void operate(Work *work)
 {
     CUstream stream = work->mode.others;
-    for (unsigned long i = 0; load_word(&work->done) == 0; i++) {
+    for (unsigned long i = 0; load_word(&work->has_copied) == 0; i++) {
         CUdeviceptr from = work->table;
         if (i % 3 == 1)
             OK(cuMemsetD32Async(work->table, 100 + (uint32_t)i, WORDS, stream));
@@ -90,12 +90,14 @@ static void operate(Work *work)
         }
         read_ends(work, from);
         work->torn += work->ends[0] != work->ends[1];
+        if (i >= work->reads)
+            store_word(&work->has_read, 1);
     }
 }
 
-static void run(Mode mode, CUcontext context, unsigned long operations)
+static void run(Mode mode, CUcontext context, unsigned long reads)
 {
-    Work work = {.mode = mode, .context = context, .operations = operations};
+    Work work = {.mode = mode, .context = context, .reads = reads};
     work.table = new_device_bytes(TABLE);
     work.shadow = new_device_bytes(TABLE);
     work.ends = new_pinned_bytes(8);
@@ -121,7 +123,7 @@ static void run(Mode mode, CUcontext context, unsigned long operations)
 
 int main(int count, char **arguments)
 {
-    unsigned long operations = count > 1 ? strtoul(arguments[1], NULL, 10) : 40;
+    unsigned long reads = count > 1 ? strtoul(arguments[1], NULL, 10) : 40;
     CUcontext context = open_device();
     Traffic traffic = arm();
     CUstream own = new_stream(), blocking = NULL;
@@ -140,7 +142,7 @@ int main(int count, char **arguments)
         {"blocking beside a blocking stream", false, false, BLOCKING, CU_STREAM_LEGACY, blocking},
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        run(modes[i], context, operations);
+        run(modes[i], context, reads);
     OK(cuStreamDestroy(blocking));
     OK(cuStreamDestroy(own));
     free_traffic(&traffic);
