@@ -11,6 +11,7 @@
  * --options (FIRST). With --contexts only the programs whose seed is a multiple of N make contexts of their own: a
  * driver takes most of a second for each, and makes those of all processes one after the other. */
 #define _GNU_SOURCE
+#include "common.h"
 #include "contexts.h"
 #include "ends.h"
 #include "errors.h"
@@ -186,7 +187,11 @@ static void *run_part(void *argument)
     for (int step = 0; step < part->steps; step++)
         if (!is_skipped(part->number, step))
             make_step(part, step);
+    /* All threads at once. */
+    pthread_barrier_wait(part->end);
+    part->order.random = seeded(part->seed, part->number, -1);
     enter_room(WAITING_ROOM);
+    common_table(part);
     sum_all(part);
     free_all(part, module);
     if (part->has_own_context)
@@ -219,11 +224,12 @@ static void run_program(uint32_t seed)
     Part *parts = calloc((size_t)threads, sizeof *parts);
     int has_contexts = request.contexts == 0 || seed % request.contexts == 0;
     CUcontext shared = open_device(), other = open_other(shared);
+    Common common = open_common(seed);
     pthread_barrier_t end;
     REQUIRE(parts != NULL && pthread_barrier_init(&end, NULL, (unsigned int)threads) == 0);
     for (int i = 0; i < threads; i++) {
         Part *part = &parts[i];
-        part->shared = shared, part->other = other, part->end = &end;
+        part->shared = shared, part->other = other, part->end = &end, part->common = &common;
         part->number = i, part->steps = steps, part->seed = seed;
         part->bytes = shape / 256 % 16 == 0 ? BYTES_MAX : BYTES_SMALL;
         part->is_alone = threads == 1, part->has_contexts = has_contexts;
@@ -238,6 +244,7 @@ static void run_program(uint32_t seed)
     }
     REQUIRE(pthread_barrier_destroy(&end) == 0);
     free(parts);
+    close_common(&common);
     if (other != NULL)
         OK(cuDevicePrimaryCtxRelease(1));
     close_device();

@@ -23,6 +23,7 @@ typedef struct {
     pthread_t thread;
     pthread_barrier_t *end; /* of all threads of the program */
     CUcontext shared, current, other;
+    const struct Common *common;
     uint32_t seed;
     int number, steps, is_alone, has_contexts, has_own_context;
 } Part;
