@@ -9,7 +9,7 @@ below which no factor of the drop-in says anything.
 Every program has an idle and a loaded phase, and prints its samples. A round is one run of each program in both modes;
 the mode that goes first changes from round to round. Factors are formed within a round; the table has their median,
 least and greatest. Runs that no longer fit into the budget are left out: the column "rounds" has the number that ran.
-Without a PROGRAM all are run, and all clients once.
+Without a PROGRAM all are run but `unmodified`, and all clients once.
 """
 
 import argparse
@@ -79,6 +79,9 @@ class Case:
         yield self.line("bulk, GB/s", self.figures(lambda row: row.get("bulk_gbs")), limits.bulk, at_least=True)
         wrong = sum(not rows[mode]["bytes_ok"] for rows in self.rounds for mode in harness.MODES)
         yield self.count("runs with wrong bytes", wrong, 0)
+        if any("digest" in row for rows in self.rounds for row in rows.values()):
+            others = sum(rows["native"].get("digest") != rows["overtake"].get("digest") for rows in self.rounds)
+            yield self.count("rounds with another result", others, 0)
 
     def tails(self, limits):
         """The tails of the distributions, round by round: a spell of the host is in the p99 of its round only."""
@@ -174,7 +177,9 @@ def stored(done):
         about = {mode: {key: runs[mode][key] for key in ("status", "wall_s", "copies", "passed_on")}
                  for mode in harness.MODES}
         question = "clients" if is_client else program.name
-        kept.append({"header": header, "question": question, "round": turn, "modes": about, "rows": rows})
+        versions = (runs["native"]["result"] or {}).get("versions")
+        kept.append({"header": header, "question": question, "round": turn, "modes": about, "rows": rows,
+                     **({"versions": versions} if versions else {})})
     return kept
 
 
@@ -182,7 +187,7 @@ def phase_rows(mode, result):
     """The rows of one run of a program, two for each case; none if it did not end well."""
     for row in (result or {}).get("rows", []):
         bulk = {"bulk_gbps": row.get("bulk_gbs"), "bulk_alone_gbps": row.get("bulk_alone_gbs"),
-                "bytes_ok": row["bytes_ok"]}
+                "bytes_ok": row["bytes_ok"], **({"digest": row["digest"]} if "digest" in row else {})}
         yield harness.phase_row(row["case"], mode, "idle", row["idle_us"])
         yield harness.phase_row(row["case"], mode, "loaded", row["loaded_us"], **bulk)
 
@@ -191,7 +196,8 @@ def main():
     arguments, extra = parsed()
     harness.tools()
     with tempfile.TemporaryDirectory(prefix="overtake-pair-") as folder:
-        wanted = [program for program in EVERY if not arguments.programs or program.name in arguments.programs]
+        wanted = [program for program in EVERY
+                  if program.name in arguments.programs or not (arguments.programs or program.by_name)]
         found, left_out = programs.gather(wanted, folder)
         found = [(program, [*command, *(program.arguments if extra is None else extra)]) for program, command in found]
         done = run_rounds(found, arguments)

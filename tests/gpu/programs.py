@@ -46,6 +46,8 @@ class Program:
     flags: tuple = ()
     # Rounds of `pair.py` at most: clients take long.
     rounds: int | None = None
+    # It runs only where it is named: its cases have processes of their own and take minutes.
+    by_name: bool = False
 
 
 PROGRAMS = (
@@ -61,6 +63,7 @@ PROGRAMS = (
             Limits(loaded_on_idle=1.2, loaded_p99_on_idle=1.5)),
     Program("serving", "serving.py", "torch", ("--segments", "2"), Limits(loaded_p99_us=200.0, bulk=None)),
     Program("unpinned", "unpinned.py", "torch", (), Limits(bulk=None)),
+    Program("unmodified", "unmodified.py", "torch", limits=Limits(None, None, None, None, None, None), by_name=True),
     Program("offload", "offload.py", "ctypes", ("--rounds", "5"), Limits(loaded_p99_us=200.0, bulk=None)),
     Program("offload of 64 KiB", "offload.py", "ctypes", ("--rounds", "5", "--block-kib", "64"),
             Limits(loaded_p99_us=200.0, bulk=None)),

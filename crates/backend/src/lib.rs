@@ -63,6 +63,9 @@ impl fmt::Display for Backend {
     }
 }
 
+/// What a user of this crate can do besides the cure of the driver's own error.
+const CURE: &str = "or set OVERTAKE_BACKEND=soft to use the software GPU";
+
 /// A driver that is ready for use, and why it is this one.
 #[derive(Clone)]
 pub struct Opened {
@@ -72,6 +75,8 @@ pub struct Opened {
     pub backend: Backend,
     /// The reason for the choice, in words for a user.
     pub reason: String,
+    /// Why the real driver could not be had, where it was looked for first.
+    pub absent: Option<Error>,
 }
 
 impl fmt::Debug for Opened {
@@ -89,29 +94,37 @@ pub fn open(backend: Backend) -> Result<Opened> {
 pub fn open_with(backend: Backend, configure: impl FnOnce(Builder) -> Builder) -> Result<Opened> {
     match backend {
         Backend::Cuda => real(),
-        Backend::Soft => soft("asked for", configure),
-        Backend::Auto => real().or_else(|error| soft(&format!("no real GPU: {error}"), configure)),
+        Backend::Soft => soft(None, configure),
+        Backend::Auto => real().or_else(|error| soft(Some(error), configure)),
     }
 }
 
 /// The real driver, if it loads and has a device.
 fn real() -> Result<Opened> {
-    let driver = CudaDriver::get()?;
+    let driver = CudaDriver::get().map_err(|error| match error.detail() {
+        Some(detail) => {
+            let detail = format!("{detail}, {CURE}");
+            error.because(detail)
+        }
+        None => error,
+    })?;
     let count = driver.device_count()?;
     if count == 0 {
-        let text = "the driver loads and finds no device; set OVERTAKE_BACKEND=soft to use the software GPU";
+        let text = format!("the driver loads and finds no device; look at CUDA_VISIBLE_DEVICES, {CURE}");
         return Err(Code::NO_DEVICE.at("cuDeviceGetCount").because(text));
     }
     let name = driver.functions().library().name().display().to_string();
-    Ok(Opened { driver, backend: Backend::Cuda, reason: format!("{name} loads and finds devices: {count}") })
+    let reason = format!("{name} loads and finds devices: {count}");
+    Ok(Opened { driver, backend: Backend::Cuda, reason, absent: None })
 }
 
 /// A new software GPU, as the environment describes it.
-fn soft(reason: &str, configure: impl FnOnce(Builder) -> Builder) -> Result<Opened> {
+fn soft(absent: Option<Error>, configure: impl FnOnce(Builder) -> Builder) -> Result<Opened> {
     let clock = variable(SOFT_CLOCK_VARIABLE)?.map_or(Ok(Clock::Stepped), |word| clock(&word))?;
     let refused = |text: String| Code::INVALID_VALUE.at("SoftGpu::builder").because(text);
     let driver = configure(SoftGpu::builder().clock(clock).environment().map_err(refused)?).build();
-    Ok(Opened { driver: Arc::new(driver), backend: Backend::Soft, reason: reason.to_owned() })
+    let reason = absent.as_ref().map_or_else(|| "asked for".to_owned(), |error| format!("no real GPU: {error}"));
+    Ok(Opened { driver: Arc::new(driver), backend: Backend::Soft, reason, absent })
 }
 
 fn clock(word: &str) -> Result<Clock> {

@@ -29,17 +29,27 @@ import threading
 import warnings
 from contextlib import ContextDecorator
 
+# Without `open`: `from overtake import *` leaves the built-in function of that name as it is.
 __all__ = [
-    "CopyQueue",
+    "Admission",
     "Array",
     "Arrays",
+    "Consumer",
+    "CopyQueue",
     "Dispatcher",
+    "Ended",
     "Error",
+    "Frame",
+    "FrameError",
     "Kernel",
     "Lane",
+    "Pipeline",
+    "Producer",
+    "Step",
     "Task",
     "TaskError",
     "Tasks",
+    "Template",
     "Unavailable",
     "Use",
     "available",
@@ -47,7 +57,6 @@ __all__ = [
     "deployment",
     "discard",
     "memcpy_async",
-    "open",
     "priorities",
     "priority",
     "read",

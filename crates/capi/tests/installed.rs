@@ -144,9 +144,21 @@ fn another_folder_of_libraries() -> Result<(), Failed> {
     pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib64/pkgconfig")).args(["--cflags", "--libs", "overtake-soft"]);
     let flags = succeed(&mut pkg_config);
     let binary = prefix.join("program");
-    succeed(Command::new("gcc").arg(&source).args(flags.split_whitespace()).arg("-o").arg(&binary));
+    // Debian's gcc asks for this by itself.
+    let mut gcc = Command::new("gcc");
+    succeed(gcc.arg("-Wl,--as-needed").arg(&source).args(flags.split_whitespace()).arg("-o").arg(&binary));
     assert_runs(&binary, Path::new(""));
-    Ok(())
+    assert_has_the_software_gpu(&binary, &prefix.join("lib64"))
+}
+
+/// The program calls no function of the driver itself, and the library finds the driver in the program.
+fn assert_has_the_software_gpu(binary: &Path, libraries: &Path) -> Result<(), Failed> {
+    let loaded = succeed(common::program(binary).env("LD_TRACE_LOADED_OBJECTS", "1"));
+    let driver = libraries.join("overtake/soft/libcuda.so.1");
+    match loaded.contains(&driver.display().to_string()) {
+        true => Ok(()),
+        false => Err(format!("{} is not loaded: {loaded}", driver.display()).into()),
+    }
 }
 
 fn python_finds_the_library() -> Result<(), Failed> {
@@ -165,7 +177,10 @@ fn programs_are_built_with_cmake(libdir: &str) -> Result<(), Failed> {
     std::fs::write(project.join("program.c"), PROGRAM).expect("a program");
     let lists = "cmake_minimum_required(VERSION 3.10)\nproject(program C)\nfind_package(Overtake 0.1 REQUIRED)\n\
                  add_executable(shared program.c)\ntarget_link_libraries(shared Overtake::overtake)\n\
-                 add_executable(static program.c)\ntarget_link_libraries(static Overtake::static)\n";
+                 add_executable(static program.c)\ntarget_link_libraries(static Overtake::static)\n\
+                 add_executable(soft soft.c)\ntarget_link_libraries(soft Overtake::soft)\n\
+                 target_link_options(soft PRIVATE -Wl,--as-needed)\n";
+    std::fs::write(project.join("soft.c"), format!("#include <cuda.h>\n{PROGRAM}")).expect("a program");
     std::fs::write(project.join("CMakeLists.txt"), lists).expect("a CMakeLists.txt");
     let build = project.join("build");
     let mut configure = Command::new("cmake");
@@ -175,10 +190,10 @@ fn programs_are_built_with_cmake(libdir: &str) -> Result<(), Failed> {
     let folder = if libdir == "lib" { prefix.clone() } else { prefix.join(libdir).join("cmake/Overtake") };
     succeed(configure.arg(format!("-D{hint}={}", folder.display())));
     succeed(Command::new("cmake").arg("--build").arg(&build));
-    for name in ["shared", "static"] {
+    for name in ["shared", "static", "soft"] {
         assert_runs(&build.join(name), &prefix.join(libdir));
     }
-    Ok(())
+    assert_has_the_software_gpu(&build.join("soft"), &prefix.join(libdir))
 }
 
 fn main() {

@@ -46,8 +46,8 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
     Ok(opened)
 }
 
-/// The reason without its cure: a user that accepts the choice needs none, and `info` prints the whole text.
-fn briefly(reason: &str) -> &str {
+/// The reason without its cure: a user that accepts the choice needs none, and `info` has a warning with it.
+pub fn briefly(reason: &str) -> &str {
     reason.split_once("; ").map_or(reason, |(why, _)| why)
 }
 

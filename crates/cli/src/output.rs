@@ -22,7 +22,13 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
 
 /// Writes to standard error. If that is closed or full the command goes on: its result does not depend on a reader.
 pub fn say(text: impl Display) {
-    let _unheard = writeln!(io::stderr().lock(), "{text}");
+    let _unheard = writeln!(io::stderr().lock(), "{}", harmless(&text.to_string()));
+}
+
+/// A text without the characters that command a terminal: it may quote a file of another's.
+fn harmless(text: &str) -> String {
+    let commands = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    text.chars().map(|letter| if commands(letter) { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }
 
 /// Draws over the line of standard error where the cursor is. Standard error must be a terminal.

@@ -8,6 +8,9 @@ use crate::args::TraceArguments;
 use crate::failure::{Failure, Result};
 use crate::output;
 
+/// The most bytes in a trace: a process under `overtake run --trace` writes no more.
+const BYTES_MAX: u64 = 4 << 30;
+
 /// Runs the command.
 pub fn run(arguments: &TraceArguments) -> Result<()> {
     let trace = read(&arguments.file)?;
@@ -21,6 +24,7 @@ fn read(path: &Path) -> Result<Trace> {
     let explain = |why: &dyn std::fmt::Display| {
         Failure::Other(format!("cannot draw {origin}: {why}; name a trace, as `overtake run --trace` writes it"))
     };
-    let text = doors::file::read_text(path).map_err(|error| explain(&error))?;
+    let bytes = doors::file::read(path, BYTES_MAX).map_err(|error| explain(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| explain(&"it is no text"))?;
     Trace::read(&text).map_err(|error| explain(&error))
 }

@@ -103,11 +103,29 @@ fn nonsense_on_the_command_line_exits_with_2() {
     }
 }
 
+/// A machine without a driver.
+const ABSENT: [(&str, &str); 1] = [("OVERTAKE_LIBCUDA", "/nonexistent/libcuda.so.1")];
+
+#[test]
+fn a_software_gpu_in_place_of_a_real_one_is_a_warning() {
+    let folder = Folder::new("absent");
+    let (fallen_back, _) = succeed(&folder, &["--quiet", "info"], &ABSENT);
+    assert!(!fallen_back.contains("no warnings"), "{fallen_back}");
+    let warning = fallen_back.lines().find(|line| line.starts_with("warning: no GPU was found (dlopen failed"));
+    assert!(warning.is_some_and(|line| line.ends_with("are those of the software GPU")), "{fallen_back}");
+    let cure = fallen_back.lines().find(|line| line.starts_with("   cure: install the NVIDIA driver"));
+    assert!(cure.is_some_and(|line| line.contains("docker run --gpus all")), "{fallen_back}");
+    let (json, _) = succeed(&folder, &["--quiet", "info", "--json"], &ABSENT);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["warnings"][0]["what"].as_str().unwrap().starts_with("no GPU was found"), "{json}");
+    let (asked_for, _) = succeed(&folder, &["--quiet", "--backend", "soft", "info"], &ABSENT);
+    assert!(!asked_for.contains("no GPU was found"), "{asked_for}");
+}
+
 #[test]
 fn failures_exit_with_1_and_name_the_cure() {
     let folder = Folder::new("failures");
-    let absent = [("OVERTAKE_LIBCUDA", "/nonexistent/libcuda.so.1")];
-    let output = overtake(&folder, &["--backend", "cuda", "info"], &absent);
+    let output = overtake(&folder, &["--backend", "cuda", "info"], &ABSENT);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("OVERTAKE_BACKEND=soft"), "{}", text(&output.stderr));
     let output = overtake(&folder, &["--backend", "soft", "demo", "--device", "7", "--seconds", "0.1"], &[]);

@@ -62,6 +62,25 @@ fn output_into_a_pipe_without_a_reader_is_refused_at_once() {
 }
 
 #[test]
+fn long_traces_are_drawn_and_names_command_no_terminal() {
+    let folder = Folder::new("traces");
+    let at = |name: &str| folder.path().join(name);
+    let slice = |at_us: usize| format!(r#"{{"ph":"X","name":"copy","pid":1,"tid":1,"ts":{at_us},"dur":1}}"#);
+    let slices: Vec<String> = (0..30_000).map(slice).collect();
+    let long = format!("[{}]", slices.join(",\n"));
+    assert!(long.len() > 1 << 20, "{} bytes", long.len());
+    std::fs::write(at("long.json"), long).unwrap();
+    let drawn = run(folder.path(), &["trace", "long.json", "long.svg"]);
+    assert!(drawn.status.success(), "{}", text(&drawn.stderr));
+    assert!(text(&drawn.stdout).contains("30000 slices on 1 tracks"), "{}", text(&drawn.stdout));
+
+    std::fs::write(at("wild.json"), r#"[{"ph":"X","name":"\u001b[2Jgone","ts":1}]"#).unwrap();
+    let refused = run(folder.path(), &["trace", "wild.json", "wild.svg"]);
+    let said = text(&refused.stderr);
+    assert!(said.contains("\u{fffd}[2Jgone` without `dur`") && !said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
 fn check_judges_and_its_status_says_so() {
     let folder = Folder::new("files-check");
     std::fs::write(folder.path().join("good.toml"), "max_blocking_us = 30\n").unwrap();

@@ -14,8 +14,9 @@ pub const LIBRARY_VARIABLE: &str = "OVERTAKE_LIBCUDA";
 const LIBRARY_NAME: &str = "libcuda.so.1";
 
 /// The remedy for a missing library.
-const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path \
-                    of a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
+const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), start a container with its GPUs \
+                    (docker run --gpus all), or set OVERTAKE_LIBCUDA to the path of a libcuda.so.1, such as the \
+                    software GPU's in lib/overtake/soft";
 
 /// The function that looks symbols up: `dlsym`, or the real one where the process has another in its place.
 pub type Lookup = unsafe extern "C" fn(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -45,7 +46,10 @@ impl Library {
     /// Opens the library of this name or path.
     pub fn open(name: &OsStr) -> Result<Library> {
         let refused = |why: &str| {
-            Code::SHARED_OBJECT_INIT_FAILED.at("dlopen").because(format!("{}: {why}; {CURE}", name.display()))
+            // The loader's message begins with the name of the library that it did not find, most often this one.
+            let name = name.display().to_string();
+            let why = if why.starts_with(&name) { why.to_owned() } else { format!("{name}: {why}") };
+            Code::SHARED_OBJECT_INIT_FAILED.at("dlopen").because(format!("{why}; {CURE}"))
         };
         let Ok(path) = CString::new(name.as_bytes()) else {
             return Err(refused("the name holds a NUL byte"));
@@ -103,9 +107,11 @@ mod tests {
         let error = Library::open(OsStr::new("/nonexistent/libcuda.so.1")).unwrap_err();
         assert_eq!((error.code(), error.call()), (Code::SHARED_OBJECT_INIT_FAILED, "dlopen"));
         let text = error.to_string();
-        for part in ["/nonexistent/libcuda.so.1", "install the NVIDIA driver", "OVERTAKE_BACKEND=soft"] {
+        for part in ["install the NVIDIA driver", "--gpus all", "OVERTAKE_LIBCUDA", "lib/overtake/soft"] {
             assert!(text.contains(part), "{text}");
         }
+        assert_eq!(text.matches("/nonexistent/libcuda.so.1").count(), 1, "{text}");
+        assert!(!text.contains("OVERTAKE_BACKEND"), "only the crate backend knows it: {text}");
     }
 
     #[test]

@@ -31,9 +31,10 @@ impl CudaDriver {
         let functions = Functions::load(library)?;
         // SAFETY: the flags must be 0, and are.
         unsafe { functions.cuInit(0) }.map_err(|error| match error.code() {
-            Code::NO_DEVICE => {
-                error.because("the driver finds no GPU; set OVERTAKE_BACKEND=soft to use the software GPU")
-            }
+            Code::NO_DEVICE => error.because(
+                "the driver finds no GPU; start a container with its GPUs (docker run --gpus all), or look at \
+                 CUDA_VISIBLE_DEVICES and nvidia-smi",
+            ),
             _ => error,
         })?;
         Ok(CudaDriver { functions, host: RealHost::new() })

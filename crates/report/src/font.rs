@@ -30,6 +30,9 @@ pub const ASCENT: f64 = 0.76;
 /// See [`ASCENT`].
 pub const DESCENT: f64 = 0.24;
 
+/// It stands for the rest of a text.
+const ELLIPSIS: char = '\u{2026}';
+
 /// A size and a weight of the figures' font.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Font {
@@ -43,12 +46,14 @@ impl Font {
     /// The width that `text` does not exceed in any font of the figures' list.
     #[must_use]
     pub fn width_px(self, text: &str) -> f64 {
+        text.chars().map(|letter| self.advance(letter)).sum::<f64>() * self.size_px / 100.0
+    }
+
+    /// The width of a letter in hundredths of the size.
+    fn advance(self, letter: char) -> f64 {
         let advances = if self.is_bold { &BOLD } else { &REGULAR };
-        let advance = |letter: char| {
-            let place = u32::from(letter).checked_sub(u32::from(' ')).and_then(|place| usize::try_from(place).ok());
-            place.and_then(|place| advances.get(place)).copied().unwrap_or(OTHER)
-        };
-        text.chars().map(|letter| f64::from(advance(letter))).sum::<f64>() * self.size_px / 100.0
+        let place = u32::from(letter).checked_sub(u32::from(' ')).and_then(|place| usize::try_from(place).ok());
+        f64::from(place.and_then(|place| advances.get(place)).copied().unwrap_or(OTHER))
     }
 
     /// `text` where it fits into `width_px`, else as much of its beginning as does, and an ellipsis.
@@ -59,16 +64,19 @@ impl Font {
         if self.width_px(text) <= width_px {
             return text.to_owned();
         }
-        let mut short: Vec<char> = text.chars().collect();
-        loop {
-            let candidate = short.iter().collect::<String>().trim_end().to_owned() + "\u{2026}";
-            if self.width_px(&candidate) <= width_px {
-                return candidate;
-            }
-            if short.pop().is_none() {
-                return String::new();
-            }
+        let (mut advance, mut end) = (self.advance(ELLIPSIS), 0);
+        let fits = |advance: f64| advance * self.size_px / 100.0 <= width_px;
+        if !fits(advance) {
+            return String::new();
         }
+        for (at, letter) in text.char_indices() {
+            advance += self.advance(letter);
+            if !fits(advance) {
+                break;
+            }
+            end = at + letter.len_utf8();
+        }
+        format!("{}{ELLIPSIS}", text[..end].trim_end())
     }
 
     /// `text` in lines of at most `width_px`, broken at blanks. A word that is longer than a line is shortened.
@@ -110,6 +118,10 @@ mod tests {
         let short = FONT.shortened("much longer than its place", 60.0);
         assert!(short.ends_with('\u{2026}') && FONT.width_px(&short) <= 60.0, "{short}");
         assert_eq!(FONT.shortened("anything", 3.0), "", "no room for the ellipsis");
+        assert_eq!(FONT.shortened("one            two", 35.0), "one\u{2026}", "no blank before it");
+        // With a look at the whole text for each letter that goes, this takes minutes.
+        let long = "x".repeat(1 << 20);
+        assert_eq!(FONT.shortened(&long, 60.0), FONT.shortened(&long[..100], 60.0));
         let lines = FONT.wrapped("one two  three unpronounceablylong", 60.0);
         assert_eq!(lines[..2], ["one two", "three"]);
         assert!(lines.iter().all(|line| FONT.width_px(line) <= 60.0), "{lines:?}");

@@ -87,9 +87,21 @@ text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}
 .on{fill:#0d1117}
 }";
 
-/// Text that XML and HTML read back as it was.
+/// Text that XML and HTML read back as it was, but for the characters that XML cannot have.
 pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => escaped.push(letter),
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push(char::REPLACEMENT_CHARACTER),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
 }
 
 /// An unfinished drawing. Coordinates are pixels, written with one decimal so that output is stable and small.

@@ -115,14 +115,11 @@ impl Trace {
     /// A lane for each track, by name, and a bar for each slice.
     #[must_use]
     pub fn timeline(&self, title: &str) -> Timeline {
-        let mut tones: Vec<(&str, Tone)> = Vec::new();
+        let mut tones: BTreeMap<&str, Tone> = BTreeMap::new();
         let mut lanes: BTreeMap<(String, Track), Vec<Span>> = BTreeMap::new();
         for slice in &self.slices {
-            let known = tones.iter().find(|(name, _)| *name == slice.name).map(|(_, tone)| *tone);
-            let tone = known.unwrap_or_else(|| {
-                tones.push((&slice.name, TONES[tones.len() % TONES.len()]));
-                TONES[(tones.len() - 1) % TONES.len()]
-            });
+            let next = TONES[tones.len() % TONES.len()];
+            let tone = *tones.entry(&slice.name).or_insert(next);
             let (start_us, end_us) = (slice.begin_ns as f64 / 1e3, (slice.begin_ns + slice.span_ns) as f64 / 1e3);
             let lane = lanes.entry((self.name(slice.track), slice.track)).or_default();
             lane.push(Span { start_us, end_us, label: slice.name.clone(), tone });
@@ -208,6 +205,16 @@ mod tests {
         assert_eq!(marks, [Mark { at_us: 4.0, label: "deadline of frame 1".to_owned() }]);
         assert!(trace.timeline("both").to_svg().contains(">deadline of frame 1<"));
         assert_eq!(Trace::read(&Value::from(trace.events()).to_string()), Ok(trace));
+    }
+
+    #[test]
+    fn names_may_hold_anything() {
+        let events = EVENTS.replace("\"blur\"", r#""\u0000\u001b[2J<b>\ufffe""#).replace("\"a\"", r#""\u0007a""#);
+        let svg = Trace::read(&events).unwrap().timeline("a\u{1b}b").to_svg();
+        let is_in_xml =
+            |letter: char| letter == '\n' || (letter >= ' ' && !('\u{fffe}'..='\u{ffff}').contains(&letter));
+        assert!(svg.chars().all(is_in_xml), "{svg:?}");
+        assert!(svg.contains(">a\u{fffd}b<"), "{svg}");
     }
 
     #[test]

@@ -85,18 +85,24 @@ pub fn verdict(facts: &Facts) -> Vec<Finding> {
 }
 
 fn urgent(facts: &Facts) -> Finding {
-    if facts.urgent_copies == 0 {
-        let what = match facts.bulk_copies {
-            0 => "no copy was urgent, and none had to yield",
-            _ => "no copy was urgent",
-        };
-        let cure = "give urgent streams a CUDA priority, write rules (--rules), or choose what is bulk by its size \
-                    (--bulk-bytes-min)";
-        return curable(what.to_owned(), cure);
-    }
     let (copies, bulk) = (facts.urgent_copies, facts.bulk_copies);
     let took = facts.most_urgent.map_or_else(String::new, |measured| format!("; {}", spans(&measured)));
-    fine(format!("urgent copies that bulk had to yield to: {copies}; bulk copies that could yield: {bulk}{took}"))
+    let what = format!("urgent copies that bulk had to yield to: {copies}; bulk copies that could yield: {bulk}{took}");
+    // A copy without company may have had the highest priority: nothing here says that none had one.
+    let is_alone = |(reason, count): &(String, u64)| reason == Reason::Alone.name() && *count > 0;
+    match (copies, facts.passed_on.iter().any(is_alone)) {
+        (0, true) => curable(
+            what,
+            "nothing if no copy waits behind others of another priority; else priorities that differ: of the CUDA \
+             streams, by rules (--rules) or by size (--bulk-bytes-min)",
+        ),
+        (0, false) => curable(
+            what,
+            "a CUDA priority for the streams of copies that are waited for, rules (--rules), or what is bulk by its \
+             size (--bulk-bytes-min)",
+        ),
+        _ => fine(what),
+    }
 }
 
 /// For example `those of priority 6 took 8.2 us at the median, 140.0 us at most (of 500)`.
@@ -273,6 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn copies_without_company_may_have_had_a_priority() {
+        let of = |passed_on: &[(&str, u64)]| Facts { urgent_copies: 0, most_urgent: None, ..facts(passed_on) };
+        let alone = shown(&of(&[("alone", 2)]));
+        assert!(alone[0].contains("; try: nothing if no copy waits behind others"), "{alone:?}");
+        let pageable = shown(&of(&[("pageable", 2)]));
+        assert!(pageable[0].contains("; try: a CUDA priority"), "{pageable:?}");
+        assert!(!alone.concat().contains("no copy was urgent") && !pageable.concat().contains("no copy was urgent"));
+    }
+
+    #[test]
     fn every_reason_has_words() {
         for reason in Reason::ALL {
             assert_eq!(shown(&facts(&[(reason.name(), 4)])).len(), 2, "{}", reason.name());
@@ -284,7 +300,11 @@ mod tests {
         let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stand_downs: 4, resumptions: 3, ..Facts::default() };
         let said = verdict(&Facts { first_launches: 5, ..facts });
         assert!(said.len() == 6 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
-        assert!(said[0].what.starts_with("no copy was urgent") && said[1].what.ends_with("errors: 3"), "{said:?}");
+        assert!(
+            said[0].what.starts_with("urgent copies that bulk had to yield to: 0;")
+                && said[1].what.ends_with("errors: 3"),
+            "{said:?}"
+        );
         assert!(said[2].what.ends_with("plain ones: 4; came back: 3"), "{said:?}");
         assert!(said[5].what.contains("beside bulk: 5;"), "{said:?}");
     }

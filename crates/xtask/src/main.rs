@@ -15,6 +15,7 @@ mod items;
 mod mentions;
 mod mutants;
 mod planted;
+mod ptx;
 mod scratch;
 mod store;
 mod stored;
@@ -50,6 +51,8 @@ Chores:
                     test that has to fail with each (takes a while)
   planted --check   check that each of them can still be planted, and that planted.md equals the list
   planted --table   write planted.md
+  ptx               have the ptxas of CUDA 12.1 (fetched with pip) translate every PTX text of the tree: 1 if it refuses
+                    one, 0 with `skipped: …` if pip cannot fetch
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
                     store the output of `overtake bench --json` or of a script of tests/gpu as a run in reports/, and
                     fill the pages anew; a text needs --question, and --like with a run of the same build and
@@ -60,9 +63,9 @@ Chores:
                     differs is made small and printed with the command that runs it again
                     (crates/preload/tests/c/fuzz)
   tidy              check more than rustfmt and clippy do: length of functions, files and lines, banned words, the
-                    places of unsafe code, paths of one machine, paths, links and items of the source that lead
-                    nowhere, words of the glossary that are no name in the source, arrows (as `arrows` does), and the
-                    origin of every stored run
+                    places of unsafe code, the version of PTX, paths of one machine, paths, links and items of the
+                    source that lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows`
+                    does), and the origin of every stored run
   --help            this text
 ";
 
@@ -107,6 +110,7 @@ fn run(words: &[&str]) -> Outcome {
         ["agreement", device] => agreement::run(&root(), device),
         ["headline"] => headline::run(&root(), codegen::Mode::Write),
         ["headline", "--check"] => headline::run(&root(), codegen::Mode::Check),
+        ["ptx"] => ptx::run(&root()),
         ["store-run", words @ ..] => store::run(&root(), words),
         ["fuzz", options @ ..] => fuzz::run(&root(), options),
         ["tidy"] => tidy::run(&root()),
@@ -139,6 +143,7 @@ mod tests {
             "headline --check",
             "store-run FILE",
             "planted --check",
+            "\n  ptx",
             "mutants [FILE",
         ] {
             assert!(help.contains(chore), "{chore}");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, arrows, columns, items, mentions, stored};
+use crate::{Outcome, arrows, columns, items, mentions, ptx, stored};
 
 /// The most lines of a file, tests included.
 const FILE_LINES: usize = 449;
@@ -23,6 +23,9 @@ const TEXT: [&str; 9] = ["rs", "c", "h", "cu", "py", "sh", "toml", "md", "yml"];
 
 /// Kinds of file that hold measurements only: no path of a machine may stand in them.
 const DATA: [&str; 3] = ["json", "txt", "svg"];
+
+/// The kind of file that only a compiler writes.
+const PTX: [&str; 1] = ["ptx"];
 
 /// Words that promise work instead of doing it. They are written in halves, so that this file does not find itself.
 const PROMISES: [&str; 5] = [
@@ -69,7 +72,7 @@ pub fn run(root: &Path) -> Outcome {
     let names = String::from_utf8_lossy(&output.stdout);
     let (mut checked, mut findings) = (0, String::new());
     let exists = |path: &str| root.join(path).exists();
-    for name in names.split('\0').filter(|name| is_kind(name, &TEXT) || is_kind(name, &DATA)) {
+    for name in names.split('\0').filter(|name| [&TEXT[..], &DATA, &PTX].iter().any(|kinds| is_kind(name, kinds))) {
         // A tracked file that has been deleted has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
         checked += 1;
@@ -104,6 +107,10 @@ fn check(name: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     check_folders(text, &mut findings);
     if is_kind(name, &DATA) {
+        return findings;
+    }
+    findings.extend(ptx::too_new(text).into_iter().map(|(line, what)| Finding { line, what }));
+    if is_kind(name, &PTX) {
         return findings;
     }
     check_promises(text, &mut findings);

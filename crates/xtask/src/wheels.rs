@@ -1,4 +1,4 @@
-//! Fetches the CUDA headers and libclang by pip, into a folder that is removed again.
+//! Fetches the CUDA headers, libclang and others by pip, into a folder that is removed again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -45,6 +45,12 @@ pub struct Wheels {
 
 /// Fetches both wheels into `folder` and unpacks them. The error tells why they cannot be fetched.
 pub fn fetch(folder: &Path) -> Result<Wheels, String> {
+    let include = fetch_file(folder, &[CUDA_WHEEL, LIBCLANG_WHEEL], "cuda.h")?;
+    Ok(Wheels { include, libclang: folder_of("libclang.so", &unpacked(folder))? })
+}
+
+/// Fetches wheels into `folder`, unpacks them, and returns the folder that holds a file of this name.
+pub fn fetch_file(folder: &Path, wheels: &[&str], name: &str) -> Result<PathBuf, String> {
     let destination = folder.join("wheels");
     let mut pip = Command::new("python3");
     pip.args([
@@ -57,17 +63,25 @@ pub fn fetch(folder: &Path) -> Result<Wheels, String> {
         "--only-binary",
         ":all:",
     ]);
-    run(pip.arg("--dest").arg(&destination).args([CUDA_WHEEL, LIBCLANG_WHEEL]))?;
-    let unpacked = folder.join("unpacked");
+    run(pip.arg("--dest").arg(&destination).args(wheels))?;
+    let unpacked = unpacked(folder);
     let entries = std::fs::read_dir(&destination).map_err(|error| format!("{}: {error}", destination.display()))?;
     for wheel in entries.flatten() {
         run(Command::new("python3").args(["-m", "zipfile", "-e"]).args([&wheel.path(), &unpacked]))?;
     }
-    let find = |name: &str| find_folder(&unpacked, name).ok_or_else(|| format!("the wheels hold no {name}"));
-    Ok(Wheels { include: find("cuda.h")?, libclang: find("libclang.so")? })
+    folder_of(name, &unpacked)
 }
 
-fn run(command: &mut Command) -> Result<Output, String> {
+fn unpacked(folder: &Path) -> PathBuf {
+    folder.join("unpacked")
+}
+
+fn folder_of(name: &str, unpacked: &Path) -> Result<PathBuf, String> {
+    find_folder(unpacked, name).ok_or_else(|| format!("the wheels hold no {name}"))
+}
+
+/// Runs a program. The error holds the last line that it printed.
+pub fn run(command: &mut Command) -> Result<Output, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program} does not start: {error}"))?;
     if output.status.success() {

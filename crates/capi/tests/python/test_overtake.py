@@ -1,5 +1,6 @@
 """Tests of overtake.py; `tests/python.rs` runs each class in the surroundings that it needs."""
 
+import builtins
 import ctypes
 import logging
 import threading
@@ -53,6 +54,16 @@ class WithoutLibrary(unittest.TestCase):
             self.assertRaises(overtake.Unavailable, call, strict=True)
         self.assertRaises(overtake.Unavailable, overtake.memcpy_async, 0, 0, 0)
         self.assertRaises(overtake.Unavailable, overtake.CopyQueue, 0, 1, 8)
+
+    def test_a_star_import_has_every_name_and_replaces_no_builtin(self):
+        names = {}
+        exec("from overtake import *", names)
+        missing = [name for name in overtake.__all__ if name not in names]
+        self.assertEqual(missing, [])
+        replaced = [name for name in overtake.__all__ if hasattr(builtins, name)]
+        self.assertEqual(replaced, [])
+        self.assertIn("Template", names)
+        self.assertTrue(callable(overtake.open))
 
     def test_handles_of_streams(self):
         expected = [(None, 0), (7, 7), (FakeTorchStream(), 0x1000), (FakeCupyStream(), 0x2000)]

@@ -97,10 +97,7 @@ pub struct Output {
     /// Write the numbers to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write the picture to this file.
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Write a page with table and picture to this file.
+    /// Write a page with the table, and the picture if there is one, to this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -128,6 +125,9 @@ pub struct LatencyArguments {
     /// Measure the share of bulk while urgent copies never end.
     #[arg(long, conflicts_with = "frontier")]
     pub endless: bool,
+    /// Write the picture to this file.
+    #[arg(long, conflicts_with = "endless", value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `bench burst`.
@@ -144,6 +144,9 @@ pub struct BurstArguments {
     /// Copies in a burst.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=512), value_name = "COPIES")]
     pub burst: u32,
+    /// Write the picture to this file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `bench overhead`.

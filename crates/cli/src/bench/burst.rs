@@ -4,7 +4,7 @@ use super::args::BurstArguments;
 use super::catalogue::MethodName;
 use super::present::{latency_figure, latency_text, subtitle, table};
 use super::runner::{Load, Pace};
-use super::stage::{Shown, Stage, finish, methods_or};
+use super::stage::{Shown, Stage, finish_drawn, methods_or};
 use crate::args::Arguments;
 use crate::failure::Result;
 
@@ -33,5 +33,5 @@ pub fn run(arguments: &Arguments, burst: &BurstArguments) -> Result<()> {
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish(&common.output, &run, &shown)
+    finish_drawn(&common.output, burst.svg.as_ref(), &run, &shown)
 }

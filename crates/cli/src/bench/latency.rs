@@ -10,7 +10,7 @@ use super::case::{Case, Sizes};
 use super::catalogue::MethodName;
 use super::present::{frontier, latency_figure, latency_text, percent_of_raw, subtitle, table};
 use super::runner::{Load, Pace};
-use super::stage::{Shown, Stage, finish, methods_or};
+use super::stage::{Shown, Stage, finish, finish_drawn, methods_or};
 use crate::args::Arguments;
 use crate::failure::Result;
 
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
     };
     let summary = subtitle(&run);
     let shown = Shown { title: "latency".into(), summary, table: table(&run), picture, svg: Some(svg), notes };
-    finish(&common.output, &run, &shown)
+    finish_drawn(&common.output, latency.svg.as_ref(), &run, &shown)
 }
 
 /// All cases in the order of the table: references first, then the methods, for each direction and size.

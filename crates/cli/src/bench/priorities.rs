@@ -16,7 +16,7 @@ use super::catalogue::MethodName;
 use super::flow::{Cargo, Flow, Plain, Through};
 use super::method::Tally;
 use super::present::{latency_figure, latency_text, subtitle, table};
-use super::stage::{Shown, Stage, finish, methods_or, span};
+use super::stage::{Shown, Stage, finish_drawn, methods_or, span};
 use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use crate::args::Arguments;
 use crate::failure::{Failure, Result};
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, latency: &LatencyArguments, count: u8) -> Resu
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish(&common.output, &run, &shown)
+    finish_drawn(&common.output, latency.svg.as_ref(), &run, &shown)
 }
 
 impl Bench<'_> {

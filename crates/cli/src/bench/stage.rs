@@ -171,8 +171,13 @@ pub struct Shown {
 
 /// Prints a run and writes the requested files.
 pub fn finish(output: &Output, run: &Run, shown: &Shown) -> Result<()> {
+    finish_drawn(output, None, run, shown)
+}
+
+/// As [`finish`], for a bench that draws a picture, with the file for it.
+pub fn finish_drawn(output: &Output, picture: Option<&PathBuf>, run: &Run, shown: &Shown) -> Result<()> {
     let mut written: Vec<&PathBuf> = Vec::new();
-    if let (Some(path), Some(svg)) = (&output.svg, &shown.svg) {
+    if let (Some(path), Some(svg)) = (picture, &shown.svg) {
         output::write_file(path, svg)?;
         written.push(path);
     }

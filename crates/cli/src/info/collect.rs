@@ -120,7 +120,8 @@ pub fn collect(opened: &Opened) -> Result<Report> {
     let environment = environment::relevant(environment::variables());
     let connections = environment::CONNECTIONS.map(|name| (name, environment.get(name).cloned()));
     let (drop_in, complaints) = drop_in(&environment);
-    let mut warnings = environment_warnings(&environment);
+    let mut warnings: Vec<Warning> = opened.absent.as_ref().map(Warning::no_gpu).into_iter().collect();
+    warnings.extend(environment_warnings(&environment));
     warnings.extend(complaints);
     let mut report = Report {
         version: overtake::VERSION,

@@ -6,11 +6,12 @@ use report::{Column, Table, format};
 
 use super::collect::{DeviceReport, Queues, Report};
 use super::drop_in::DropIn;
+use crate::open;
 
 /// As text.
 pub fn render(report: &Report) -> String {
     let mut text = format!("overtake {} (commit {})\n\n", report.version, report.commit);
-    field(&mut text, "backend", &format!("{} ({})", report.backend.name, report.backend.reason));
+    field(&mut text, "backend", &format!("{} ({})", report.backend.name, open::briefly(&report.backend.reason)));
     field(&mut text, "driver", &format!("CUDA {}", report.driver));
     for (name, value) in &report.connections {
         field(&mut text, name, value.as_deref().unwrap_or("not set"));

@@ -23,6 +23,14 @@ impl Warning {
         Warning { what: what.into(), cure: cure.into() }
     }
 
+    /// The software GPU took the place of a real one that was looked for.
+    pub fn no_gpu(error: &hal::Error) -> Warning {
+        let text = error.to_string();
+        let (why, cure) = text.split_once("; ").unwrap_or((&text, "look at nvidia-smi"));
+        let what = format!("no GPU was found ({why}): the devices of this report are those of the software GPU");
+        Warning::new(what, cure)
+    }
+
     /// A probe that returned an error.
     pub fn probe_failed(ordinal: i32, what: &str, error: &hal::Error) -> Warning {
         Warning::new(

@@ -7,6 +7,7 @@ mod cells;
 mod copies;
 #[cfg(test)]
 pub mod example;
+mod first;
 mod front;
 pub mod groups;
 mod markers;
@@ -29,7 +30,7 @@ use crate::stored::{self, FOLDER, Stored};
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
 /// All makers by name.
-const MAKERS: [(&str, Maker); 20] = [
+const MAKERS: [(&str, Maker); 21] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
     ("bench", copies::bench_table),
@@ -38,6 +39,7 @@ const MAKERS: [(&str, Maker); 20] = [
     ("close-to-idle", front::close_to_idle),
     ("distributions", pictures::shown),
     ("express", front::express),
+    ("first-screen", first::table),
     ("guarded-bulk", front::guarded_bulk),
     ("hunts", others::hunts),
     ("library", front::library),

@@ -34,9 +34,14 @@ impl Line {
         Line { rows: runs.iter().filter_map(find).collect() }
     }
 
+    /// The median of each run.
+    pub fn medians_us(&self) -> Vec<f64> {
+        self.rows.iter().filter_map(|(row, _)| row.p50_us).collect()
+    }
+
     /// Medians and their range.
     pub fn p50(&self) -> String {
-        spread(&self.rows.iter().filter_map(|(row, _)| row.p50_us).collect::<Vec<_>>(), format::us)
+        spread(&self.medians_us(), format::us)
     }
 
     /// The median over the native idle median.
@@ -56,11 +61,15 @@ impl Line {
     }
 
     /// The share of the native bandwidth that bulk keeps, in percent, run by run.
-    pub fn bulk_percent(&self, native: &Line) -> String {
+    pub fn bulk_percents(&self, native: &Line) -> Vec<f64> {
         let bulk = |line: &Line| line.rows.iter().map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>();
         let kept = |(ours, native): (Option<f64>, Option<f64>)| Some(100.0 * ours? / native?);
-        let kept: Vec<f64> = bulk(self).into_iter().zip(bulk(native)).filter_map(kept).collect();
-        spread(&kept, |percent| format!("{percent:.0}"))
+        bulk(self).into_iter().zip(bulk(native)).filter_map(kept).collect()
+    }
+
+    /// The same, as median and range.
+    pub fn bulk_percent(&self, native: &Line) -> String {
+        spread(&self.bulk_percents(native), |percent| format!("{percent:.0}"))
     }
 
     /// Bandwidth of the bulk.

@@ -28,6 +28,22 @@ pub fn line_of_medians(runs: &[&Stored], question: &str) -> String {
     }
 }
 
+/// The line below a table of several questions.
+pub fn line_of_several(questions: &[(&str, Vec<&Stored>)]) -> String {
+    let told = questions.iter().map(|(question, runs)| {
+        let plural = if runs.len() == 1 { "" } else { "s" };
+        format!("{} run{plural} of [{question}]({FOLDER}/{question}/README.md)", runs.len())
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let mut devices: Vec<String> = questions
+        .iter()
+        .flat_map(|(_, runs)| runs.iter().map(|run| format!("{}, {}", run.header.device, driver(run))))
+        .collect();
+    devices.sort();
+    devices.dedup();
+    format!("Medians of {told}; {}; product {}.\n", devices.join("; "), report::PRODUCT)
+}
+
 fn origin(runs: &[&Stored], first: &Stored) -> String {
     let mut commits: Vec<&str> = runs.iter().map(|run| &run.header.commit[..run.header.commit.len().min(7)]).collect();
     commits.dedup();

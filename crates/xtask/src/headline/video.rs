@@ -25,9 +25,8 @@ const SETTING: &str = "all";
 
 /// `video DEVICE`: the frames that missed their deadline, by cameras and method.
 pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
-    let is_shown = |run: &&Stored| has_queues(run) && !rows_beside_all(&[run]).is_empty();
-    let runs: Vec<&Stored> = asked(runs, "video", words)?.into_iter().filter(is_shown).collect();
-    let all = rows_beside_all(&runs);
+    let runs = with_queues(runs, words)?;
+    let all = beside_all(&runs);
     if all.is_empty() {
         return Ok(sources::none("video"));
     }
@@ -54,7 +53,14 @@ pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(format!("{}\n{}", table.to_markdown(), sources::line(&runs, "video")))
 }
 
-fn rows_beside_all(runs: &[&Stored]) -> Vec<Group> {
+/// The runs with the queues that the command asks for, and rows beside every background.
+pub fn with_queues<'a>(runs: &'a [Stored], words: &[&str]) -> Result<Vec<&'a Stored>, String> {
+    let is_shown = |run: &&Stored| has_queues(run) && !beside_all(&[run]).is_empty();
+    Ok(asked(runs, "video", words)?.into_iter().filter(is_shown).collect())
+}
+
+/// Their rows beside every background at once.
+pub fn beside_all(runs: &[&Stored]) -> Vec<Group> {
     let mut all = groups(runs);
     all.retain(|group| group.key.setting == SETTING && METHODS.iter().any(|(method, _)| *method == group.key.method));
     all
@@ -65,7 +71,7 @@ fn has_queues(run: &Stored) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use serde_json::json;
 
     use super::*;
@@ -89,6 +95,16 @@ mod tests {
         let mut run = example::run("video", "h100", vec![row("pipeline", "all"), row("pipeline", "model")]);
         run.header.environment.extend(ASKED.map(|(name, value)| (name.to_owned(), value.to_owned())));
         run.header.environment.insert(MAX_CONNECTIONS.to_owned(), queues.to_owned());
+        run
+    }
+
+    /// A run with the queues, of one method.
+    pub fn of_method(method: &str) -> Stored {
+        let mut run = run("32", 7);
+        for row in &mut run.rows {
+            row["method"] = method.into();
+            row["stream"] = "4x1080p60:nv12".into();
+        }
         run
     }
 

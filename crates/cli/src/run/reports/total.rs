@@ -142,12 +142,14 @@ impl Total {
     pub fn most_urgent(&self) -> Option<LatencyTotal> {
         let all = || self.devices.iter().flat_map(|device| &device.latencies);
         let priority = all().map(|latency| latency.priority).max()?;
-        let mut of_priority = all().filter(|latency| latency.priority == priority);
-        match (of_priority.next(), of_priority.next()) {
-            (Some(only), None) => Some(*only),
-            (Some(first), Some(_)) => Some(LatencyTotal { p50_us: None, p99_us: None, ..*first }),
-            (None, _) => None,
-        }
+        all().filter(|latency| latency.priority == priority).copied().reduce(|sum, latency| LatencyTotal {
+            priority,
+            contexts: sum.contexts + latency.contexts,
+            count: sum.count + latency.count,
+            p50_us: None,
+            p99_us: None,
+            max_us: sum.max_us.max(latency.max_us),
+        })
     }
 
     fn add(&mut self, process: &ProcessRecord) {
@@ -296,6 +298,21 @@ mod tests {
         let [five, two] = total.devices[0].latencies[..] else { panic!("{total:?}") };
         assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), None));
         assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 1003, None, None, 10.0));
+    }
+
+    #[test]
+    fn the_most_urgent_copies_are_those_of_all_devices() {
+        let device = |device: i32, count: u64, max_us: f64| {
+            format!(
+                r#"{{"device": {device}, "name": "G", "copies": {{"urgent": {{"copies": {count}}}}}, "latencies": [
+                {{"priority": 5, "count": {count}, "p50_us": 4.0, "p99_us": 8.0, "max_us": {max_us:?}}}]}}"#
+            )
+        };
+        let devices = [device(0, 3, 10.0), device(1, 4, 90.0)].join(", ");
+        let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{devices}]}}"#))]);
+        let all = total.most_urgent().unwrap();
+        assert_eq!((all.count, all.contexts, all.max_us, all.p50_us), (7, 2, 90.0, None));
+        assert!(total.verdict[0].what.ends_with("took 90.0 us at most (of 7 measured)"), "{:?}", total.verdict);
     }
 
     #[test]
