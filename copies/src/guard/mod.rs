@@ -50,6 +50,8 @@ pub(crate) struct Guard {
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
     retreated: AtomicBool,
+    /// The context is gone, and all copies with it.
+    abandoned: AtomicBool,
     callers: Arc<Callers>,
     bell: Bell,
     /// A word of device memory that is always 0.
@@ -90,6 +92,7 @@ impl Guard {
             strikes: Mutex::default(),
             given_up: AtomicBool::new(false),
             retreated: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             callers: Arc::default(),
             bell: Bell::default(),
             spare: words.device_address(count * handshake::WORDS),
@@ -204,7 +207,14 @@ impl Guard {
             again = self.look(host.now(), again);
             self.bell.wait(host, again, &mut || self.bell.count() != seen);
         }
-        self.close();
+        if !self.abandoned.load(Ordering::SeqCst) {
+            self.close();
+        }
+    }
+
+    /// The context has ended before the rescuer: it finishes no copy, and calls the driver no more.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::SeqCst);
     }
 
     /// Asks the rescuer to end.

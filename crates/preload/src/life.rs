@@ -90,11 +90,21 @@ handlers! {
         launch::forget();
         shim::context_going(context(ctx));
     }
+    after cuCtxAttach (hook, attached: *mut CUcontext, _flags: c_uint) {
+        // SAFETY: the driver has just written the context there, or refused a null pointer.
+        shim::context_attached(context(unsafe { *attached }));
+    }
+    before cuCtxDetach (hook, ctx: CUcontext) {
+        launch::forget();
+        shim::context_detaching(context(ctx));
+    }
     before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
-        shim::primary_releasing(Device(device))
+        launch::forget();
+        shim::primary_releasing(Device(device));
     }
     before cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 (hook, device: CUdevice) {
-        shim::primary_resetting(Device(device))
+        launch::forget();
+        shim::primary_resetting(Device(device));
     }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
     blocks cuStreamCreate (hook, _made: *mut CUstream, _flags: c_uint) {}
@@ -110,8 +120,6 @@ handlers! {
         hook, stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { hook.stream(stream) }
-    waits cuCtxSynchronize (hook) { shim::context_awaited() }
-    tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
     tells cuStreamQuery (hook, _stream: CUstream) {}
     waits cuStreamSynchronize (hook, stream: CUstream) { shim::stream_awaited(hook.stream(stream)) }
     tells cuEventQuery (hook, _event: CUevent) {}
@@ -294,6 +302,28 @@ pub unsafe fn cuStreamEndCapture(
     let result = native();
     if matches!(result, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
         tell(|| shim::capture_ended(hook.stream(stream)));
+    }
+    result
+}
+
+pub unsafe fn cuCtxSynchronize(hook: Hook, native: impl Fn() -> CUresult) -> CUresult {
+    waits_for_all(hook, native, None)
+}
+
+pub unsafe fn cuCtxSynchronize_v2(hook: Hook, native: impl Fn() -> CUresult, ctx: CUcontext) -> CUresult {
+    waits_for_all(hook, native, Some(context(ctx)).filter(|_| !ctx.is_null()))
+}
+
+/// A call that waits for all work in a context: afterwards the layer may open there, if it could not before. `None` is
+/// the calling thread's current context.
+fn waits_for_all(hook: Hook, native: impl Fn() -> CUresult, context: Option<Context>) -> CUresult {
+    let result = waits(hook, native, || {
+        if context.is_none() {
+            shim::context_awaited();
+        }
+    });
+    if result == CUresult::CUDA_SUCCESS {
+        tell(|| shim::context_idle(context));
     }
     result
 }

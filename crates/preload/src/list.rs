@@ -11,6 +11,9 @@ macro_rules! for_each_row {
             [context cuDevicePrimaryCtxReset = cuDevicePrimaryCtxReset,
                 "cuDevicePrimaryCtxReset", 7000, Plain, optional; (dev: CUdevice)]
             [context cuCtxDestroy = cuCtxDestroy, "cuCtxDestroy", 2000, Plain, optional; (ctx: CUcontext)]
+            [context cuCtxAttach = cuCtxAttach, "cuCtxAttach", 2000, Plain, optional;
+                (pctx: *mut CUcontext, flags: c_uint)]
+            [context cuCtxDetach = cuCtxDetach, "cuCtxDetach", 2000, Plain, optional; (ctx: CUcontext)]
             [stream cuStreamDestroy = cuStreamDestroy, "cuStreamDestroy", 2000, Plain, optional; (h_stream: CUstream)]
             [stream cuStreamBeginCapture = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Plain, optional;
                 (h_stream: CUstream)]
@@ -72,8 +75,8 @@ macro_rules! for_each_room {
             shape called: cuMemcpy2D_v2 cuMemcpy2DAsync_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2;
             batch direct: cuMemcpyBatchAsync cuMemcpyBatchAsync_v2;
             address direct: cuGetProcAddress cuGetProcAddress_v2;
-            life direct: cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy cuCtxDestroy_v2 cuCtxSynchronize
-                cuCtxSynchronize_v2 cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
+            life direct: cuCtxAttach cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDetach cuCtxDestroy cuCtxDestroy_v2
+                cuCtxSynchronize cuCtxSynchronize_v2 cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
                 cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventQuery cuEventRecord cuEventRecordWithFlags
                 cuEventSynchronize cuFuncLoad
                 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuInit cuKernelGetFunction
@@ -103,7 +106,7 @@ macro_rules! for_each_forwarded {
             cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpDeregisterCompleteCallback
             cuCoredumpDeregisterStartCallback cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
             cuCoredumpRegisterCompleteCallback cuCoredumpRegisterStartCallback cuCoredumpSetAttribute
-            cuCoredumpSetAttributeGlobal cuCtxAttach cuCtxCreate cuCtxCreate_v3 cuCtxDetach cuCtxDisablePeerAccess
+            cuCoredumpSetAttributeGlobal cuCtxCreate cuCtxCreate_v3 cuCtxDisablePeerAccess
             cuCtxEnablePeerAccess cuCtxFromGreenCtx cuCtxGetApiVersion cuCtxGetCacheConfig cuCtxGetCurrent
             cuCtxGetDevResource cuCtxGetDevice cuCtxGetDevice_v2 cuCtxGetExecAffinity cuCtxGetFlags cuCtxGetId
             cuCtxGetLimit cuCtxGetSharedMemConfig cuCtxGetStreamPriorityRange cuCtxPopCurrent cuCtxPopCurrent_v2

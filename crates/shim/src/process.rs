@@ -58,7 +58,7 @@ pub(crate) struct Process {
     pub(crate) rule: Rule,
     pub(crate) ranked: Ranked,
     pub(crate) recorded: Recorded,
-    pub(crate) closed: Mutex<Vec<report::Part>>,
+    pub(crate) closed: Mutex<report::Closed>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
 }
 
 impl Process {
-    fn new(start: Start, options: Option<&str>) -> Process {
+    pub(crate) fn new(start: Start, options: Option<&str>) -> Process {
         let mut settings = Settings::of_this_process();
         if let Some(text) = options {
             settings.apply_toml(&Source { origin: settings::OPTIONS, text });
