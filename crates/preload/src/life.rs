@@ -13,7 +13,7 @@ use crate::{ahead, fence, launch, state};
 
 /// Asks the layer, if it is ready.
 #[inline]
-fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
+pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     if !state::ready() {
         return None;
     }
@@ -26,7 +26,7 @@ fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
 
 /// Tells the layer, if it is ready.
 #[inline]
-fn tell(layer: impl FnOnce()) {
+pub fn tell(layer: impl FnOnce()) {
     ask(layer);
 }
 
@@ -106,6 +106,7 @@ handlers! {
         launch::forget();
         shim::primary_resetting(Device(device));
     }
+    before cuEventDestroy cuEventDestroy_v2 (hook, ended: CUevent) { shim::event_going(event(ended)) }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
     blocks cuStreamCreate (hook, _made: *mut CUstream, _flags: c_uint) {}
     blocks cuStreamCreateWithPriority (hook, _made: *mut CUstream, _flags: c_uint, _priority: c_int) {}
@@ -151,6 +152,20 @@ handlers! {
         hook, _pointer: *mut CUdeviceptr, _bytes: *mut usize, _module: CUmodule, _name: *const c_char
     ) {}
     unloads cuModuleUnload (hook, _module: CUmodule) {}
+    blocks cuArrayDestroy (hook, _array: *mut c_void) {}
+    blocks cuMipmappedArrayDestroy (hook, _array: *mut c_void) {}
+    blocks cuMemUnmap (hook, _start: CUdeviceptr, _bytes: usize) {}
+    blocks cuMemRelease (hook, _memory: c_ulonglong) {}
+    blocks cuMemAddressFree (hook, _start: CUdeviceptr, _bytes: usize) {}
+    blocks cuMemPoolDestroy (hook, _pool: CUmemoryPool) {}
+    blocks cuMemPoolTrimTo (hook, _pool: CUmemoryPool, _bytes: usize) {}
+    blocks cuDeviceGraphMemTrim (hook, _device: CUdevice) {}
+    blocks cuIpcCloseMemHandle (hook, _start: CUdeviceptr) {}
+    blocks cuMulticastUnbind (hook, _object: c_ulonglong, _device: CUdevice, _offset: usize, _bytes: usize) {}
+    blocks cuGraphicsUnregisterResource (hook, _resource: *mut c_void) {}
+    blocks cuDestroyExternalMemory (hook, _memory: CUexternalMemory) {}
+    blocks cuGreenCtxDestroy (hook, _green: *mut c_void) {}
+    blocks cuCtxDisablePeerAccess (hook, _peer: CUcontext) {}
     brings cuLibraryLoadData (
         hook, library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
@@ -291,17 +306,29 @@ fn began(hook: Hook, native: impl Fn() -> CUresult, stream: impl FnOnce() -> Str
     result
 }
 
-/// An invalidated capture has ended too.
 pub unsafe fn cuStreamEndCapture(
     hook: Hook,
     native: impl Fn() -> CUresult,
     stream: CUstream,
     _graph: *mut CUgraph,
 ) -> CUresult {
+    ends_capture(hook, native, stream)
+}
+
+pub unsafe fn cuStreamEndCaptureToCig(hook: Hook, native: impl Fn() -> CUresult, stream: CUstream) -> CUresult {
+    ends_capture(hook, native, stream)
+}
+
+/// A call that ends a capture. It may do so and fail: a capture that is invalid, or has not been joined, is over. The
+/// driver says whether it is.
+fn ends_capture(hook: Hook, native: impl Fn() -> CUresult, stream: CUstream) -> CUresult {
     hook.intercepted();
     let result = native();
-    if matches!(result, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
-        tell(|| shim::capture_ended(hook.stream(stream)));
+    match result {
+        CUresult::CUDA_SUCCESS => tell(|| shim::capture_ended(hook.stream(stream))),
+        // The call has found no capture to end. The per-thread stream of another thread may have one.
+        CUresult::CUDA_ERROR_ILLEGAL_STATE => {}
+        _ => tell(|| shim::capture_end_refused(hook.stream(stream))),
     }
     result
 }

@@ -243,6 +243,7 @@ impl Process {
     /// Closes the layer of a context, and returns when no thread of the layer works in it. `README.md` says why this
     /// ends.
     pub(crate) fn close(&self, context: Context) {
+        self.captures.forget_all(context);
         // Without a driver no layer is open.
         let Some(driver) = self.driver.get() else { return };
         // The thread that opens the layer is inside the driver, in this context.
@@ -276,6 +277,7 @@ impl Process {
     /// The layer of a context that has ended unseen: its handle has just come again for a new one. Nothing of it may
     /// call the driver, so all of it is left alone, but for the threads, which end.
     pub(crate) fn leave_stale(&self, context: Context) {
+        self.captures.forget_all(context);
         let Some((Parting { owner, streams }, number)) = self.take_out(context) else { return };
         owner.lease().overtake.abandon();
         std::mem::forget(streams);

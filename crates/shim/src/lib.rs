@@ -51,15 +51,17 @@ mod witness;
 pub use ::copies::copy::Native;
 pub use call::Call;
 pub use copies::{
-    Blocked, about_to_block, about_to_load, copy, freeing, load_ahead_kernels_max, lost, natively, stream_going,
+    Blocked, about_to_block, about_to_load, copy, freeing, inside, load_ahead_kernels_max, lost, natively, stream_going,
 };
 pub use failure::Failure;
 pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
-pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};
+pub use process::{
+    CallCount, Start, capture_began, capture_end_refused, capture_ended, deployment, exiting, forked, start,
+};
 pub use uses::{
     context_attached, context_detaching, context_going, context_idle, context_made, primary_releasing,
     primary_resetting, primary_retained,
 };
-pub use waits::{context_awaited, event_awaited, event_recorded, stream_awaited};
+pub use waits::{context_awaited, event_awaited, event_going, event_recorded, stream_awaited};
