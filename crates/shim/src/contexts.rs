@@ -169,7 +169,7 @@ impl Process {
             return self.await_opening(context);
         }
         let under_way = UnderWay(&self.contexts, context);
-        match self.make(context) {
+        match self.make(context, !asked) {
             Ok(local) => {
                 let before = self.contexts.set_refused(|refused| refused.remove(&context));
                 self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
@@ -202,15 +202,15 @@ impl Process {
         host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
     }
 
-    fn make(&self, context: Context) -> Result<Local> {
+    fn make(&self, context: Context, is_new: bool) -> Result<Local> {
         let driver = self.driver()?;
         if driver.context_current()? == Some(context) {
-            return Local::open(driver, context, &self.settings.options);
+            return Local::open(driver, context, &self.settings.options, is_new);
         }
         let (their_driver, options) = (Arc::clone(driver), self.settings.options.clone());
         let elsewhere = hal::spawn(driver, "overtake-open", move || {
             their_driver.context_set_current(Some(context))?;
-            Local::open(&their_driver, context, &options)
+            Local::open(&their_driver, context, &options, is_new)
         });
         elsewhere?.join(driver.host())
     }
