@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use channels::probe;
+use channels::probe::{self, Rig};
 use channels::{Adder, Pace};
 use contexts::{CudaContext, Going};
 use doors::forks::Process;
@@ -48,6 +48,9 @@ pub struct Inner {
     pub(crate) staging: Option<Arc<Staging>>,
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
+    /// The memory of the probes. The layer may open while work in the context waits for the calling thread, so it frees
+    /// nothing then.
+    _probed: Vec<Arc<Rig>>,
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
     going: Option<Going>,
     pub(crate) context: CudaContext,
@@ -62,7 +65,8 @@ impl Inner {
         let findings = Findings::of(driver, options.guard.copy_queues)?;
         // To load a kernel and to make streams keeps other threads' probes out too, so this ends behind them.
         let search = findings.search(driver.host(), &options);
-        let queues = |direction| queues(driver, &options, &findings, direction);
+        let mut probed = Vec::new();
+        let mut queues = |direction| queues(driver, &options, &findings, direction, &mut probed);
         let queues = [queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?];
         let engine = |direction, queues| Engine::new(driver, direction, &options, queues).map(Arc::new);
         // The queues of copies without a host side were not counted. They are taken to be as many as to the device.
@@ -97,6 +101,7 @@ impl Inner {
             leaves_urgent_copies: leaves_urgent_copies(&options),
             options,
             engines,
+            _probed: probed,
             going: None,
             context: context.clone(),
             process: Process::this(),
@@ -292,12 +297,22 @@ impl Adder for Inner {
 }
 
 /// The number of hardware queues for copies in that direction.
-fn queues(driver: &Arc<dyn Driver>, options: &Options, findings: &Findings, direction: Direction) -> Result<usize> {
+fn queues(
+    driver: &Arc<dyn Driver>,
+    options: &Options,
+    findings: &Findings,
+    direction: Direction,
+    probed: &mut Vec<Arc<Rig>>,
+) -> Result<usize> {
     // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
     if !options.channels {
         return Ok(usize::from(u8::MAX));
     }
-    findings.queues(direction, || Ok(probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?.queues()))
+    findings.queues(direction, || {
+        let (map, rig) = probe::probe_queues_and_keep(driver, direction, &probe::ProbeOptions::default())?;
+        probed.push(rig);
+        Ok(map.queues())
+    })
 }
 
 fn stand_down_in_one_queue(records: &Records, queues: [usize; 2]) {

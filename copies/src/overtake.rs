@@ -215,6 +215,14 @@ impl Overtake {
         self.inner.records.standing.leave();
     }
 
+    /// As [`Overtake::leave`], where the context is gone already and its handle may name another one: no thread of the
+    /// layer calls the driver any more. This is never to be dropped then.
+    #[doc(hidden)] // for crates/shim
+    pub fn abandon(&self) {
+        self.inner.guard.iter().for_each(|guard| guard.abandon());
+        self.leave();
+    }
+
     /// Whether dropping this waits for no stream. No stream or handle is left that keeps objects of the context, and no
     /// copy kernel is under way beside a stream.
     #[doc(hidden)] // for crates/shim

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hal::{Code, DevicePtr, Driver, HostRegisterFlags, Result, Stream};
+use hal::{Code, DevicePtr, Driver, HostRegisterFlags, Result, StreamFlags};
 
 /// One word per 128 bytes: two words must not share a cache line of the CPU or a burst of the bus.
 const LINE_BYTES: u64 = 128;
@@ -53,9 +53,17 @@ impl Words {
         };
         words.host_seen_by_device = driver.host_device_pointer(host)?;
         words.device = driver.mem_alloc(count * LINE_BYTES)?;
-        driver.memset_d8_async(words.device, 0, count * LINE_BYTES, Stream::PER_THREAD)?;
-        driver.stream_synchronize(Stream::PER_THREAD)?;
+        words.clear_device()?;
         Ok(words)
+    }
+
+    /// Sets the words of device memory to 0, in a stream of its own. The default streams may wait for something that
+    /// the calling thread does next, and this returns when it is done.
+    fn clear_device(&self) -> Result<()> {
+        let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
+        let set = self.driver.memset_d8_async(self.device, 0, self.count * LINE_BYTES, stream);
+        let done = set.and_then(|()| self.driver.stream_synchronize(stream));
+        done.and(self.driver.stream_destroy(stream))
     }
 
     fn host_word(&self, index: u64) -> &AtomicU32 {

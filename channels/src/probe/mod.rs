@@ -13,5 +13,5 @@ mod rig;
 
 pub use memops::{MemOpSupport, Support, WaitSupport, probe_mem_ops};
 pub use opener::Opener;
-pub use queues::{Assignment, ProbeOptions, QueueMap, probe_queues};
+pub use queues::{Assignment, ProbeOptions, QueueMap, probe_queues, probe_queues_and_keep};
 pub use rig::{HOST_DIRECTIONS, Rig, STREAM_PRIORITY_DEFAULT};

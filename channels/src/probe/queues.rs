@@ -95,6 +95,16 @@ const PATIENCE_MAX: Nanos = Nanos::from_ms(50);
 
 /// Makes streams in the current context and finds out how they share queues for copies in `direction`.
 pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
+    probe_queues_and_keep(driver, direction, options).map(|(map, _)| map)
+}
+
+/// The same, for a caller that must not wait for work of its context: it drops the rig, whose memory is freed then,
+/// when it may.
+pub fn probe_queues_and_keep(
+    driver: &Arc<dyn Driver>,
+    direction: Direction,
+    options: &ProbeOptions,
+) -> Result<(QueueMap, Arc<Rig>)> {
     if options.streams == 0 || options.streams > SLOTS {
         let text = format!("a queue probe takes 1 to {SLOTS} streams, not {}", options.streams);
         return Err(Code::INVALID_VALUE.at("cuStreamCreateWithPriority").because(text));
@@ -106,7 +116,11 @@ pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &Pr
     let opener =
         Opener::start(driver, move || (0..SLOTS).for_each(|slot| words.word(slot).store(OPEN, Ordering::Release)))?;
     let prober = Prober { opener, rig, streams, direction, options: *options };
-    prober.opener.in_turns(|| prober.map())
+    let map = prober.opener.in_turns(|| prober.map())?;
+    let rig = Arc::clone(&prober.rig);
+    drop(prober);
+    rig.rest();
+    Ok((map, rig))
 }
 
 /// The streams of one probe.

@@ -174,6 +174,14 @@ impl Rig {
         host.wait_until(Some(host.now() + patience), condition) == Wait::Met
     }
 
+    /// Ends its streams, which have drained. Its memory stays until it is dropped: to free it waits for the context.
+    pub(super) fn rest(&self) {
+        for stream in std::mem::take(&mut *lock(&self.streams)) {
+            // An error means that the context is gone, and the stream with it.
+            let _ = self.driver.stream_destroy(stream);
+        }
+    }
+
     fn free(&mut self) -> Result<()> {
         let streams = std::mem::take(unpoisoned(self.streams.get_mut()));
         // The earlier failure may have come from this very call, so it gets a second chance before everything stays

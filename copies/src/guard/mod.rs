@@ -33,11 +33,17 @@ use callers::{Callers, Inside};
 use carrier::Carrier;
 pub(crate) use carrier::Guarded;
 pub(crate) use load::Load;
+use probe::Gates;
 use scout::Scout;
 
 /// Closing waits this long for threads whose calls may keep all others out. A thread that is inside longer has its call
 /// in another context, and waits for no work of this one: no thread may use a context during its destruction.
 const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
+
+/// The reason why copies are not guarded where there are no carriers.
+const ONE_QUEUE: &str = "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware \
+                         queue, where a copy behind a bulk copy would keep out the rescue of the bulk copy. Set \
+                         CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts.";
 
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
@@ -50,6 +56,8 @@ pub(crate) struct Guard {
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
     retreated: AtomicBool,
+    /// The context is gone, and all copies with it.
+    abandoned: AtomicBool,
     callers: Arc<Callers>,
     bell: Bell,
     /// A word of device memory that is always 0.
@@ -72,14 +80,11 @@ impl Guard {
     ) -> Result<Option<Guard>> {
         let count = u64::from(options.carriers());
         if count == 0 {
-            log::warn!(
-                "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware queue, \
-                 where a copy behind a bulk copy would keep out the rescue of the bulk copy. Set \
-                 CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts."
-            );
+            log::warn!("{ONE_QUEUE}");
             return Ok(None);
         }
-        let words = Arc::new(Words::new(driver, count * handshake::WORDS + 1)?);
+        let spare = count * handshake::WORDS;
+        let words = Arc::new(Words::new(driver, spare + 1 + Gates::WORDS)?);
         let mut guard = Guard {
             driver: Arc::clone(driver),
             records: Arc::clone(records),
@@ -90,9 +95,10 @@ impl Guard {
             strikes: Mutex::default(),
             given_up: AtomicBool::new(false),
             retreated: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             callers: Arc::default(),
             bell: Bell::default(),
-            spare: words.device_address(count * handshake::WORDS),
+            spare: words.device_address(spare),
             _words: Arc::clone(&words),
         };
         guard.events.provide(&**driver)?;
@@ -102,7 +108,7 @@ impl Guard {
             let made = Carrier::new(driver, records, kernel, events, callers, &scout, Line::new(&words, index))?;
             guard.carriers.push(made);
         }
-        if let Some(complaint) = guard.try_out(findings, yields)? {
+        if let Some(complaint) = guard.try_out(findings, yields, &Gates::new(&words, spare + 1))? {
             log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
             return Ok(None);
         }
@@ -111,13 +117,13 @@ impl Guard {
     }
 
     /// Tests the carriers. Returns their fault, if there is one.
-    fn try_out(&self, findings: &Findings, yields: Yield) -> Result<Option<&'static str>> {
+    fn try_out(&self, findings: &Findings, yields: Yield, gates: &Gates) -> Result<Option<&'static str>> {
         for carrier in &self.carriers {
             if !carrier.try_out(yields)? {
                 return Ok(Some("a copy kernel that was told not to copy did not say that it obeyed."));
             }
         }
-        let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel);
+        let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel, gates);
         let passes = findings.kernels_pass(self.carriers.len(), probe)?;
         Ok((!passes).then_some(
             "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every other \
@@ -204,7 +210,14 @@ impl Guard {
             again = self.look(host.now(), again);
             self.bell.wait(host, again, &mut || self.bell.count() != seen);
         }
-        self.close();
+        if !self.abandoned.load(Ordering::SeqCst) {
+            self.close();
+        }
+    }
+
+    /// The context has ended before the rescuer: it finishes no copy, and calls the driver no more.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::SeqCst);
     }
 
     /// Asks the rescuer to end.

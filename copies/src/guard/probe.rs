@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use channels::Adder;
 use channels::probe::Opener;
-use hal::{Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
+use hal::{DevicePtr, Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
 use super::carrier::Carrier;
@@ -23,21 +23,53 @@ const TURN: Nanos = Nanos::from_ms(5);
 /// The pause between two looks.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
 
-/// Words of the probe: one opens the waiting streams, and the kernel adds to the other.
+/// The words of the probe. To free words of its own would wait for all work in the context.
+#[derive(Clone)]
+pub(super) struct Gates {
+    words: Arc<Words>,
+    first: u64,
+}
+
+/// One opens the waiting streams, and the kernel adds to the other.
 const OPEN: u64 = 0;
 const ADDED: u64 = 1;
 
+impl Gates {
+    pub(super) const WORDS: u64 = 2;
+
+    /// Those from the word of this number on, which are the probe's alone.
+    pub(super) fn new(words: &Arc<Words>, first: u64) -> Gates {
+        Gates { words: Arc::clone(words), first }
+    }
+
+    fn store(&self, which: u64, value: u32) {
+        self.words.store(self.first + which, value);
+    }
+
+    fn host_address(&self, which: u64) -> DevicePtr {
+        self.words.host_address(self.first + which)
+    }
+
+    fn device_address(&self, which: u64) -> DevicePtr {
+        self.words.device_address(self.first + which)
+    }
+}
+
 /// Lets all streams of the carriers but one wait, and runs a kernel in that one.
-pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier], kernel: &CopyKernel) -> Result<bool> {
+pub(super) fn kernels_pass_waits(
+    driver: &Arc<dyn Driver>,
+    carriers: &[Carrier],
+    kernel: &CopyKernel,
+    words: &Gates,
+) -> Result<bool> {
     let Some(last) = carriers.last() else { return Ok(false) };
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
-    let words = Arc::new(Words::new(driver, 2)?);
-    let its = Arc::clone(&words);
+    let its = words.clone();
     let opener = Opener::start(driver, move || its.store(OPEN, 1))?;
     let step = || opener.step(Nanos::ZERO);
     opener.in_turns(|| {
         words.store(OPEN, 0);
-        let passed = try_it((&**driver, driver.host()), &words, &waiting, last.rescues, kernel, &step);
+        let passed = try_it((&**driver, driver.host()), words, &waiting, last.rescues, kernel, &step);
         words.store(OPEN, 1);
         let rested = opener.rest();
         // The words must outlive the streams that wait for them.
@@ -48,7 +80,7 @@ pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier],
 
 fn try_it(
     (driver, host): (&dyn Driver, &dyn Host),
-    words: &Words,
+    words: &Gates,
     waiting: &[Stream],
     passing: Stream,
     kernel: &CopyKernel,
@@ -105,7 +137,8 @@ mod tests {
         let driver: Arc<dyn Driver> = Arc::new(gpu);
         let context = driver.primary_context_retain(hal::Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
-        let (kernel, words) = (CopyKernel::load(&driver).unwrap(), Words::new(&driver, 2).unwrap());
+        let kernel = CopyKernel::load(&driver).unwrap();
+        let words = Gates::new(&Arc::new(Words::new(&driver, 3).unwrap()), 1);
         let streams = [(); 5].map(|()| driver.stream_create(hal::StreamFlags::NON_BLOCKING, 0).unwrap());
         let passed =
             try_it((&*driver, &RealHost::new()), &words, &streams[..4], streams[4], &kernel, &|| Ok(())).unwrap();

@@ -23,6 +23,8 @@ pub(crate) struct ServiceKernel {
     guarded: Function,
     /// Its mirror words serve all kernels of the context.
     copy: Arc<CopyKernel>,
+    /// Of the first launches. To free them at once would wait for all work in the context.
+    words: Arc<Words>,
 }
 
 impl ServiceKernel {
@@ -35,17 +37,19 @@ impl ServiceKernel {
             Ok((serve, guarded))
         });
         let (serve, guarded) = functions.inspect_err(|_| drop(driver.module_unload(module)))?;
-        let kernel = ServiceKernel { driver: Arc::clone(driver), module, serve, guarded, copy: Arc::clone(copy) };
+        let words = Words::new(driver, handshake::WORDS).inspect_err(|_| drop(driver.module_unload(module)))?;
+        let words = Arc::new(words);
+        let kernel =
+            ServiceKernel { driver: Arc::clone(driver), module, serve, guarded, copy: Arc::clone(copy), words };
         kernel.warm_up()?;
         Ok(kernel)
     }
 
     fn warm_up(&self) -> Result<()> {
-        let words = Arc::new(Words::new(&self.driver, handshake::WORDS)?);
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
         let (empty, workers) = (Batch::without_table(), Workers { blocks: 1, warps: 1 });
         // No launch has a number below 0, so this one is cancelled before it begins.
-        let handshake = Line::new(&words, 0).handshake(0);
+        let handshake = Line::new(&self.words, 0).handshake(0);
         // SAFETY: these launches copy nothing, and end before the words do.
         let launched = unsafe {
             let first = self.launch(&empty, workers, None, stream);

@@ -305,6 +305,21 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
     if output.starts_with("c 7") { Ok(()) } else { Err(format!("it says {output:?}").into()) }
 }
 
+/// Calls of the library while a stream of the program waits for a later call of the same thread.
+fn at_the_gate(place: &Place, options: &[(&str, &str)]) -> Result<(), Failed> {
+    let binary = place.build(&ours("gate.c"), Linked::Shared)?;
+    let said = common::run(place.program(&binary, true).envs(options.iter().copied()))?;
+    if said == "ok\n" { Ok(()) } else { Err(format!("it says {said:?}").into()) }
+}
+
+/// The same with the layer of the drop-in, and channels that it makes in a copy.
+fn at_the_gate_of_the_drop_in(place: &Place) -> Result<(), Failed> {
+    let library = common::built("libovertake_preload.so").display().to_string();
+    let channels = [("OVERTAKE_CHANNELS", "on"), ("OVERTAKE_EMULATION", "bracket"), ("OVERTAKE_TRANSPORT", "auto")];
+    let options = [("LD_PRELOAD", library.as_str()), ("OVERTAKE_GUARD_STREAMS_MAX", "0")];
+    at_the_gate(place, &[&channels[..], &options].concat())
+}
+
 type Plain = fn(&Place) -> Result<(), Failed>;
 
 /// Headers of C++, and the standards that they are compiled in.
@@ -327,7 +342,7 @@ const ALL: [&str; 11] = [
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 17] = [
+const PLAIN: [(&str, Plain); 20] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
     ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
@@ -344,6 +359,9 @@ const PLAIN: [(&str, Plain); 17] = [
     ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
     ("queue_off", |place| runs_off(place, &ours("queue.c"))),
     ("off_by_its_options", off_by_its_options),
+    ("gate", |place| at_the_gate(place, &[])),
+    ("gate_without_channels", |place| at_the_gate(place, &[("OVERTAKE_CHANNELS", "off")])),
+    ("gate_of_the_drop_in", at_the_gate_of_the_drop_in),
     ("drop_in_of_another_version_is_left_alone", state_of_another_version),
 ];
 

@@ -44,6 +44,7 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_SOFT_PRESET", "the model of the software GPU: a preset, or a file of parameters (TOML)"),
     variable("OVERTAKE_SOFT_FAULTS", "the faults of the software GPU"),
     variable("OVERTAKE_SOFT_DEVICES", "the number of devices of the software GPU"),
+    variable("OVERTAKE_SOFT_HANDLES", "handles of ended things on the software GPU: new, or reused as addresses are"),
 ];
 
 /// Variables of the build and the tests of this project.

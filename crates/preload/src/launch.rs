@@ -60,6 +60,13 @@ impl Known {
         let _ = self.slots(handle).any(taken);
     }
 
+    /// Forgets one handle.
+    fn remove(&self, handle: usize) {
+        for slot in self.slots(handle) {
+            let _ = slot.compare_exchange(handle, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     fn clear(&self) {
         // Pages that were never written are not touched.
         let used = self.0.iter().filter(|slot| slot.load(Ordering::Relaxed) != 0);
@@ -149,9 +156,34 @@ launches! {
     );
 }
 
+/// The handle may come to mean another graph.
+pub unsafe fn cuGraphExecDestroy(hook: Hook, native: impl Fn() -> CUresult, graph: CUgraphExec) -> CUresult {
+    hook.intercepted();
+    KNOWN.remove(graph.addr());
+    native()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use abi::Flavour;
+
+    /// A graph that is made where one was destroyed is launched for the first time again.
+    #[test]
+    fn a_destroyed_graph_is_forgotten_and_no_other() {
+        let [graph, other] = [0x7700_0040_usize, 0x7700_0080];
+        let hook = Hook { number: 0, flavour: Flavour::Plain, caller: 0 };
+        let native = || CUresult::CUDA_SUCCESS;
+        let handle = std::ptr::without_provenance_mut;
+        for graph in [graph, other] {
+            // SAFETY: no pointer is followed.
+            unsafe { cuGraphLaunch(hook, native, handle(graph), std::ptr::null_mut()) };
+        }
+        assert!(KNOWN.has(graph) && KNOWN.has(other));
+        // SAFETY: as above.
+        unsafe { cuGraphExecDestroy(hook, native, handle(graph)) };
+        assert!(!KNOWN.has(graph) && KNOWN.has(other));
+    }
 
     #[test]
     fn a_handle_is_known_once_it_was_added_and_until_all_are_forgotten() {

@@ -33,6 +33,8 @@ mod cache;
 mod copy;
 mod count;
 mod driver;
+#[cfg(test)]
+mod ends;
 mod fence;
 mod forward;
 mod hooks;

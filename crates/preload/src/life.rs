@@ -13,7 +13,7 @@ use crate::{ahead, fence, launch, state};
 
 /// Asks the layer, if it is ready.
 #[inline]
-fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
+pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     if !state::ready() {
         return None;
     }
@@ -26,7 +26,7 @@ fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
 
 /// Tells the layer, if it is ready.
 #[inline]
-fn tell(layer: impl FnOnce()) {
+pub fn tell(layer: impl FnOnce()) {
     ask(layer);
 }
 
@@ -90,12 +90,23 @@ handlers! {
         launch::forget();
         shim::context_going(context(ctx));
     }
+    after cuCtxAttach (hook, attached: *mut CUcontext, _flags: c_uint) {
+        // SAFETY: the driver has just written the context there, or refused a null pointer.
+        shim::context_attached(context(unsafe { *attached }));
+    }
+    before cuCtxDetach (hook, ctx: CUcontext) {
+        launch::forget();
+        shim::context_detaching(context(ctx));
+    }
     before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
-        shim::primary_releasing(Device(device))
+        launch::forget();
+        shim::primary_releasing(Device(device));
     }
     before cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 (hook, device: CUdevice) {
-        shim::primary_resetting(Device(device))
+        launch::forget();
+        shim::primary_resetting(Device(device));
     }
+    before cuEventDestroy cuEventDestroy_v2 (hook, ended: CUevent) { shim::event_going(event(ended)) }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
     blocks cuStreamCreate (hook, _made: *mut CUstream, _flags: c_uint) {}
     blocks cuStreamCreateWithPriority (hook, _made: *mut CUstream, _flags: c_uint, _priority: c_int) {}
@@ -110,8 +121,6 @@ handlers! {
         hook, stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { hook.stream(stream) }
-    waits cuCtxSynchronize (hook) { shim::context_awaited() }
-    tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
     tells cuStreamQuery (hook, _stream: CUstream) {}
     waits cuStreamSynchronize (hook, stream: CUstream) { shim::stream_awaited(hook.stream(stream)) }
     tells cuEventQuery (hook, _event: CUevent) {}
@@ -143,6 +152,20 @@ handlers! {
         hook, _pointer: *mut CUdeviceptr, _bytes: *mut usize, _module: CUmodule, _name: *const c_char
     ) {}
     unloads cuModuleUnload (hook, _module: CUmodule) {}
+    blocks cuArrayDestroy (hook, _array: *mut c_void) {}
+    blocks cuMipmappedArrayDestroy (hook, _array: *mut c_void) {}
+    blocks cuMemUnmap (hook, _start: CUdeviceptr, _bytes: usize) {}
+    blocks cuMemRelease (hook, _memory: c_ulonglong) {}
+    blocks cuMemAddressFree (hook, _start: CUdeviceptr, _bytes: usize) {}
+    blocks cuMemPoolDestroy (hook, _pool: CUmemoryPool) {}
+    blocks cuMemPoolTrimTo (hook, _pool: CUmemoryPool, _bytes: usize) {}
+    blocks cuDeviceGraphMemTrim (hook, _device: CUdevice) {}
+    blocks cuIpcCloseMemHandle (hook, _start: CUdeviceptr) {}
+    blocks cuMulticastUnbind (hook, _object: c_ulonglong, _device: CUdevice, _offset: usize, _bytes: usize) {}
+    blocks cuGraphicsUnregisterResource (hook, _resource: *mut c_void) {}
+    blocks cuDestroyExternalMemory (hook, _memory: CUexternalMemory) {}
+    blocks cuGreenCtxDestroy (hook, _green: *mut c_void) {}
+    blocks cuCtxDisablePeerAccess (hook, _peer: CUcontext) {}
     brings cuLibraryLoadData (
         hook, library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
@@ -283,17 +306,51 @@ fn began(hook: Hook, native: impl Fn() -> CUresult, stream: impl FnOnce() -> Str
     result
 }
 
-/// An invalidated capture has ended too.
 pub unsafe fn cuStreamEndCapture(
     hook: Hook,
     native: impl Fn() -> CUresult,
     stream: CUstream,
     _graph: *mut CUgraph,
 ) -> CUresult {
+    ends_capture(hook, native, stream)
+}
+
+pub unsafe fn cuStreamEndCaptureToCig(hook: Hook, native: impl Fn() -> CUresult, stream: CUstream) -> CUresult {
+    ends_capture(hook, native, stream)
+}
+
+/// A call that ends a capture. It may do so and fail: a capture that is invalid, or has not been joined, is over. The
+/// driver says whether it is.
+fn ends_capture(hook: Hook, native: impl Fn() -> CUresult, stream: CUstream) -> CUresult {
     hook.intercepted();
     let result = native();
-    if matches!(result, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
-        tell(|| shim::capture_ended(hook.stream(stream)));
+    match result {
+        CUresult::CUDA_SUCCESS => tell(|| shim::capture_ended(hook.stream(stream))),
+        // The call has found no capture to end. The per-thread stream of another thread may have one.
+        CUresult::CUDA_ERROR_ILLEGAL_STATE => {}
+        _ => tell(|| shim::capture_end_refused(hook.stream(stream))),
+    }
+    result
+}
+
+pub unsafe fn cuCtxSynchronize(hook: Hook, native: impl Fn() -> CUresult) -> CUresult {
+    waits_for_all(hook, native, None)
+}
+
+pub unsafe fn cuCtxSynchronize_v2(hook: Hook, native: impl Fn() -> CUresult, ctx: CUcontext) -> CUresult {
+    waits_for_all(hook, native, Some(context(ctx)).filter(|_| !ctx.is_null()))
+}
+
+/// A call that waits for all work in a context: afterwards the layer may open there, if it could not before. `None` is
+/// the calling thread's current context.
+fn waits_for_all(hook: Hook, native: impl Fn() -> CUresult, context: Option<Context>) -> CUresult {
+    let result = waits(hook, native, || {
+        if context.is_none() {
+            shim::context_awaited();
+        }
+    });
+    if result == CUresult::CUDA_SUCCESS {
+        tell(|| shim::context_idle(context));
     }
     result
 }

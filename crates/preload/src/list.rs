@@ -11,6 +11,9 @@ macro_rules! for_each_row {
             [context cuDevicePrimaryCtxReset = cuDevicePrimaryCtxReset,
                 "cuDevicePrimaryCtxReset", 7000, Plain, optional; (dev: CUdevice)]
             [context cuCtxDestroy = cuCtxDestroy, "cuCtxDestroy", 2000, Plain, optional; (ctx: CUcontext)]
+            [context cuCtxAttach = cuCtxAttach, "cuCtxAttach", 2000, Plain, optional;
+                (pctx: *mut CUcontext, flags: c_uint)]
+            [context cuCtxDetach = cuCtxDetach, "cuCtxDetach", 2000, Plain, optional; (ctx: CUcontext)]
             [stream cuStreamDestroy = cuStreamDestroy, "cuStreamDestroy", 2000, Plain, optional; (h_stream: CUstream)]
             [stream cuStreamBeginCapture = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Plain, optional;
                 (h_stream: CUstream)]
@@ -62,6 +65,32 @@ macro_rules! for_each_row {
                 (graph_exec: CUgraphExec, h_stream: CUstream)]
             [graph cuGraphUpload_ptsz = cuGraphUpload, "cuGraphUpload", 11010, Ptsz, optional;
                 (graph_exec: CUgraphExec, h_stream: CUstream)]
+            [stream cuStreamEndCaptureToCig = cuStreamEndCaptureToCig,
+                "cuStreamEndCaptureToCig", 13010, Plain, optional; (h_stream: CUstream)]
+            [stream cuStreamEndCaptureToCig_ptsz = cuStreamEndCaptureToCig,
+                "cuStreamEndCaptureToCig", 13010, Ptsz, optional; (h_stream: CUstream)]
+            [event cuEventDestroy = cuEventDestroy, "cuEventDestroy", 2000, Plain, optional; (h_event: CUevent)]
+            [context cuGreenCtxDestroy = cuGreenCtxDestroy, "cuGreenCtxDestroy", 12040, Plain, optional;
+                (green: *mut c_void)]
+            [memory cuArrayDestroy = cuArrayDestroy, "cuArrayDestroy", 2000, Plain, optional; (array: *mut c_void)]
+            [memory cuMipmappedArrayDestroy = cuMipmappedArrayDestroy,
+                "cuMipmappedArrayDestroy", 5000, Plain, optional; (array: *mut c_void)]
+            [memory cuMemUnmap = cuMemUnmap, "cuMemUnmap", 10020, Plain, optional; (start: CUdeviceptr, bytes: usize)]
+            [memory cuMemRelease = cuMemRelease, "cuMemRelease", 10020, Plain, optional; (memory: c_ulonglong)]
+            [memory cuMemAddressFree = cuMemAddressFree, "cuMemAddressFree", 10020, Plain, optional;
+                (start: CUdeviceptr, bytes: usize)]
+            [memory cuMemPoolDestroy = cuMemPoolDestroy, "cuMemPoolDestroy", 11020, Plain, optional;
+                (pool: CUmemoryPool)]
+            [memory cuMemPoolTrimTo = cuMemPoolTrimTo, "cuMemPoolTrimTo", 11020, Plain, optional;
+                (pool: CUmemoryPool, bytes: usize)]
+            [memory cuDeviceGraphMemTrim = cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim", 11040, Plain, optional;
+                (dev: CUdevice)]
+            [memory cuIpcCloseMemHandle = cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, Plain, optional;
+                (start: CUdeviceptr)]
+            [memory cuMulticastUnbind = cuMulticastUnbind, "cuMulticastUnbind", 12010, Plain, optional;
+                (object: c_ulonglong, dev: CUdevice, offset: usize, bytes: usize)]
+            [memory cuGraphicsUnregisterResource = cuGraphicsUnregisterResource,
+                "cuGraphicsUnregisterResource", 3000, Plain, optional; (resource: *mut c_void)]
             [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
                 (p: *mut c_void, bytesize: usize, flags: c_uint)]
         }
@@ -81,20 +110,23 @@ macro_rules! for_each_room {
             shape called: cuMemcpy2D_v2 cuMemcpy2DAsync_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2;
             batch direct: cuMemcpyBatchAsync cuMemcpyBatchAsync_v2;
             address direct: cuGetProcAddress cuGetProcAddress_v2;
-            life direct: cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy cuCtxDestroy_v2 cuCtxSynchronize
-                cuCtxSynchronize_v2 cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
-                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventQuery cuEventRecord cuEventRecordWithFlags
-                cuEventSynchronize cuFuncLoad
-                cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuInit cuKernelGetFunction
-                cuLibraryGetModule cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuMemAlloc_v2
-                cuMemAllocHost_v2 cuMemAllocManaged cuMemAllocPitch_v2 cuMemFree_v2 cuMemFreeAsync cuMemFreeHost
-                cuMemHostAlloc cuMemHostRegister cuMemHostRegister_v2 cuMemHostUnregister cuModuleGetFunction
-                cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary
-                cuModuleUnload cuStreamBeginCapture cuStreamBeginCapture_v2 cuStreamBeginCaptureToCig
-                cuStreamBeginCaptureToGraph cuStreamBeginRecaptureToGraph cuStreamCreate cuStreamCreateWithPriority
-                cuStreamDestroy cuStreamDestroy_v2 cuStreamEndCapture cuStreamQuery cuStreamSynchronize;
-            launch direct: cuFuncGetAttribute cuFuncSetAttribute cuGraphLaunch cuLaunch cuLaunchCooperativeKernel
-                cuLaunchGrid cuLaunchGridAsync cuLaunchKernel cuLaunchKernelEx
+            life direct: cuArrayDestroy cuCtxAttach cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy cuCtxDestroy_v2
+                cuCtxDetach cuCtxDisablePeerAccess cuCtxSynchronize cuCtxSynchronize_v2 cuDestroyExternalMemory
+                cuDeviceGraphMemTrim cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
+                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventDestroy cuEventDestroy_v2 cuEventQuery
+                cuEventRecord cuEventRecordWithFlags cuEventSynchronize cuFuncLoad cuGraphInstantiateWithFlags
+                cuGraphInstantiateWithParams cuGraphUpload cuGraphicsUnregisterResource cuGreenCtxDestroy cuInit
+                cuIpcCloseMemHandle cuKernelGetFunction cuLibraryGetModule cuLibraryLoadData cuLibraryLoadFromFile
+                cuLibraryUnload cuMemAddressFree cuMemAllocHost_v2 cuMemAllocManaged cuMemAllocPitch_v2 cuMemAlloc_v2
+                cuMemFreeAsync cuMemFreeHost cuMemFree_v2 cuMemHostAlloc cuMemHostRegister cuMemHostRegister_v2
+                cuMemHostUnregister cuMemPoolDestroy cuMemPoolTrimTo cuMemRelease cuMemUnmap cuMipmappedArrayDestroy
+                cuModuleGetFunction cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx
+                cuModuleLoadFatBinary cuModuleUnload cuMulticastUnbind cuStreamBeginCapture cuStreamBeginCaptureToCig
+                cuStreamBeginCaptureToGraph cuStreamBeginCapture_v2 cuStreamBeginRecaptureToGraph cuStreamCreate
+                cuStreamCreateWithPriority cuStreamDestroy cuStreamDestroy_v2 cuStreamEndCapture
+                cuStreamEndCaptureToCig cuStreamQuery cuStreamSynchronize;
+            launch direct: cuFuncGetAttribute cuFuncSetAttribute cuGraphExecDestroy cuGraphLaunch cuLaunch
+                cuLaunchCooperativeKernel cuLaunchGrid cuLaunchGridAsync cuLaunchKernel cuLaunchKernelEx
                 cuOccupancyMaxActiveBlocksPerMultiprocessor;
             observed direct: cuLaunchHostFunc cuLaunchHostFunc_v2 cuStreamAddCallback cuStreamAttachMemAsync
                 cuStreamWaitEvent;
@@ -108,32 +140,31 @@ macro_rules! for_each_forwarded {
     ($callback:ident) => {
         $callback! {
             cuArray3DCreate cuArray3DCreate_v2 cuArray3DGetDescriptor cuArray3DGetDescriptor_v2 cuArrayCreate
-            cuArrayCreate_v2 cuArrayDestroy cuArrayGetDescriptor cuArrayGetDescriptor_v2 cuArrayGetMemoryRequirements
-            cuArrayGetPlane cuArrayGetSparseProperties cuCheckpointOperationComplete cuCheckpointProcessCheckpoint
+            cuArrayCreate_v2 cuArrayGetDescriptor cuArrayGetDescriptor_v2 cuArrayGetMemoryRequirements cuArrayGetPlane
+            cuArrayGetSparseProperties cuCheckpointOperationComplete cuCheckpointProcessCheckpoint
             cuCheckpointProcessGetRestoreThreadId cuCheckpointProcessGetState cuCheckpointProcessLock
             cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpDeregisterCompleteCallback
             cuCoredumpDeregisterStartCallback cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
             cuCoredumpRegisterCompleteCallback cuCoredumpRegisterStartCallback cuCoredumpSetAttribute
-            cuCoredumpSetAttributeGlobal cuCtxAttach cuCtxCreate cuCtxCreate_v3 cuCtxDetach cuCtxDisablePeerAccess
-            cuCtxEnablePeerAccess cuCtxFromGreenCtx cuCtxGetApiVersion cuCtxGetCacheConfig cuCtxGetCurrent
-            cuCtxGetDevResource cuCtxGetDevice cuCtxGetDevice_v2 cuCtxGetExecAffinity cuCtxGetFlags cuCtxGetId
-            cuCtxGetLimit cuCtxGetSharedMemConfig cuCtxGetStreamPriorityRange cuCtxPopCurrent cuCtxPopCurrent_v2
-            cuCtxPushCurrent cuCtxPushCurrent_v2 cuCtxRecordEvent cuCtxResetPersistingL2Cache cuCtxSetCacheConfig
-            cuCtxSetCurrent cuCtxSetFlags cuCtxSetLimit cuCtxSetSharedMemConfig cuCtxWaitEvent cuDestroyExternalMemory
-            cuDevResourceGenerateDesc cuDevSmResourceSplit cuDevSmResourceSplitByCount cuDeviceCanAccessPeer
-            cuDeviceComputeCapability cuDeviceGet cuDeviceGetAttribute cuDeviceGetByPCIBusId cuDeviceGetCliqueCount
-            cuDeviceGetCliqueInfo cuDeviceGetCount cuDeviceGetDefaultMemPool cuDeviceGetDevResource
-            cuDeviceGetExecAffinitySupport cuDeviceGetFabricClusterUuid cuDeviceGetGraphMemAttribute
-            cuDeviceGetHostAtomicCapabilities cuDeviceGetLuid cuDeviceGetMemPool cuDeviceGetName
-            cuDeviceGetNvSciSyncAttributes cuDeviceGetP2PAtomicCapabilities cuDeviceGetP2PAttribute cuDeviceGetPCIBusId
-            cuDeviceGetProperties cuDeviceGetTexture1DLinearMaxWidth cuDeviceGetUuid cuDeviceGetUuid_v2
-            cuDeviceGraphMemTrim cuDevicePrimaryCtxGetState cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+            cuCoredumpSetAttributeGlobal cuCtxCreate cuCtxCreate_v3 cuCtxEnablePeerAccess cuCtxFromGreenCtx
+            cuCtxGetApiVersion cuCtxGetCacheConfig cuCtxGetCurrent cuCtxGetDevResource cuCtxGetDevice cuCtxGetDevice_v2
+            cuCtxGetExecAffinity cuCtxGetFlags cuCtxGetId cuCtxGetLimit cuCtxGetSharedMemConfig
+            cuCtxGetStreamPriorityRange cuCtxPopCurrent cuCtxPopCurrent_v2 cuCtxPushCurrent cuCtxPushCurrent_v2
+            cuCtxRecordEvent cuCtxResetPersistingL2Cache cuCtxSetCacheConfig cuCtxSetCurrent cuCtxSetFlags cuCtxSetLimit
+            cuCtxSetSharedMemConfig cuCtxWaitEvent cuDevResourceGenerateDesc cuDevSmResourceSplit
+            cuDevSmResourceSplitByCount cuDeviceCanAccessPeer cuDeviceComputeCapability cuDeviceGet cuDeviceGetAttribute
+            cuDeviceGetByPCIBusId cuDeviceGetCliqueCount cuDeviceGetCliqueInfo cuDeviceGetCount
+            cuDeviceGetDefaultMemPool cuDeviceGetDevResource cuDeviceGetExecAffinitySupport cuDeviceGetFabricClusterUuid
+            cuDeviceGetGraphMemAttribute cuDeviceGetHostAtomicCapabilities cuDeviceGetLuid cuDeviceGetMemPool
+            cuDeviceGetName cuDeviceGetNvSciSyncAttributes cuDeviceGetP2PAtomicCapabilities cuDeviceGetP2PAttribute
+            cuDeviceGetPCIBusId cuDeviceGetProperties cuDeviceGetTexture1DLinearMaxWidth cuDeviceGetUuid
+            cuDeviceGetUuid_v2 cuDevicePrimaryCtxGetState cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
             cuDeviceRegisterAsyncNotification cuDeviceSetGraphMemAttribute cuDeviceSetMemPool cuDeviceTotalMem
             cuDeviceTotalMem_v2 cuDeviceUnregisterAsyncNotification cuDriverGetVersion cuEGLStreamConsumerAcquireFrame
             cuEGLStreamConsumerConnect cuEGLStreamConsumerConnectWithFlags cuEGLStreamConsumerDisconnect
             cuEGLStreamConsumerReleaseFrame cuEGLStreamProducerConnect cuEGLStreamProducerDisconnect
             cuEGLStreamProducerPresentFrame cuEGLStreamProducerReturnFrame cuEventCreate cuEventCreateFromEGLSync
-            cuEventDestroy cuEventDestroy_v2 cuEventElapsedTime cuEventElapsedTime_v2 cuExternalMemoryGetMappedBuffer
+            cuEventElapsedTime cuEventElapsedTime_v2 cuExternalMemoryGetMappedBuffer
             cuExternalMemoryGetMappedMipmappedArray cuFabricCpyBatchAsync cuFabricCpyBatchAsync_ptsz
             cuFlushGPUDirectRDMAWrites cuFuncGetModule cuFuncGetName cuFuncGetParamCount cuFuncGetParamInfo
             cuFuncIsLoaded cuFuncSetBlockShape cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncSetSharedSize
@@ -149,12 +180,11 @@ macro_rules! for_each_forwarded {
             cuGraphChildGraphNodeGetGraph cuGraphClone cuGraphConditionalHandleCreate cuGraphCreate cuGraphDebugDotPrint
             cuGraphDestroy cuGraphDestroyNode cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent
             cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent cuGraphExecBatchMemOpNodeSetParams
-            cuGraphExecChildGraphNodeSetParams cuGraphExecDestroy cuGraphExecEventRecordNodeSetEvent
-            cuGraphExecEventWaitNodeSetEvent cuGraphExecExternalSemaphoresSignalNodeSetParams
-            cuGraphExecExternalSemaphoresWaitNodeSetParams cuGraphExecGetFlags cuGraphExecGetId
-            cuGraphExecHostNodeSetParams cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
-            cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecNodeSetParams cuGraphExecUpdate
-            cuGraphExecUpdate_v2 cuGraphExternalSemaphoresSignalNodeGetParams
+            cuGraphExecChildGraphNodeSetParams cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
+            cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
+            cuGraphExecGetFlags cuGraphExecGetId cuGraphExecHostNodeSetParams cuGraphExecKernelNodeSetParams
+            cuGraphExecKernelNodeSetParams_v2 cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams
+            cuGraphExecNodeSetParams cuGraphExecUpdate cuGraphExecUpdate_v2 cuGraphExternalSemaphoresSignalNodeGetParams
             cuGraphExternalSemaphoresSignalNodeSetParams cuGraphExternalSemaphoresWaitNodeGetParams
             cuGraphExternalSemaphoresWaitNodeSetParams cuGraphGetEdges cuGraphGetEdges_v2 cuGraphGetId cuGraphGetNodes
             cuGraphGetRootNodes cuGraphHostNodeGetParams cuGraphHostNodeSetParams cuGraphInstantiate
@@ -171,64 +201,62 @@ macro_rules! for_each_forwarded {
             cuGraphicsResourceGetMappedEglFrame cuGraphicsResourceGetMappedMipmappedArray
             cuGraphicsResourceGetMappedPointer cuGraphicsResourceGetMappedPointer_v2 cuGraphicsResourceSetMapFlags
             cuGraphicsResourceSetMapFlags_v2 cuGraphicsSubResourceGetMappedArray cuGraphicsUnmapResources
-            cuGraphicsUnmapResources_ptsz cuGraphicsUnregisterResource cuGraphicsVDPAURegisterOutputSurface
-            cuGraphicsVDPAURegisterVideoSurface cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxGetDevResource
-            cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuGreenCtxWaitEvent cuImportExternalMemory
-            cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle
-            cuIpcOpenMemHandle_v2 cuKernelGetAttribute cuKernelGetLibrary cuKernelGetName cuKernelGetParamCount
-            cuKernelGetParamInfo cuKernelSetAttribute cuKernelSetCacheConfig cuLaunchCooperativeKernelMultiDevice
-            cuLibraryEnumerateKernels cuLibraryGetGlobal cuLibraryGetKernel cuLibraryGetKernelCount cuLibraryGetManaged
-            cuLibraryGetUnifiedFunction cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
-            cuLinkCreate cuLinkCreate_v2 cuLinkDestroy cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr
-            cuLogicalEndpointBindMem cuLogicalEndpointCreate cuLogicalEndpointDestroy cuLogicalEndpointExport
-            cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve cuLogicalEndpointImport
-            cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
-            cuLogsRegisterCallback cuLogsUnregisterCallback cuMemAddressFree cuMemAddressReserve cuMemAdvise
-            cuMemAdvise_v2 cuMemAlloc cuMemAllocAsync cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync
-            cuMemAllocFromPoolAsync_ptsz cuMemAllocHost cuMemAllocPitch cuMemCreate cuMemExportToShareableHandle
-            cuMemFree cuMemGetAccess cuMemGetAddressRange cuMemGetAddressRange_v2 cuMemGetAllocationGranularity
-            cuMemGetAllocationPropertiesFromHandle cuMemGetDefaultMemPool cuMemGetHandleForAddressRange cuMemGetInfo
-            cuMemGetInfo_v2 cuMemGetLocationInfo cuMemGetMemPool cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
-            cuMemHostGetFlags cuMemImportFromShareableHandle cuMemMap cuMemMapArrayAsync cuMemMapArrayAsync_ptsz
-            cuMemPoolCreate cuMemPoolDestroy cuMemPoolExportPointer cuMemPoolExportToShareableHandle cuMemPoolGetAccess
-            cuMemPoolGetAttribute cuMemPoolImportFromShareableHandle cuMemPoolImportPointer cuMemPoolSetAccess
-            cuMemPoolSetAttribute cuMemPoolTrimTo cuMemRangeGetAttribute cuMemRangeGetAttributes cuMemRelease
-            cuMemRetainAllocationHandle cuMemSetAccess cuMemSetMemPool cuMemUnmap cuMemcpy2D cuMemcpy2DAsync
-            cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DWithAttributesAsync
+            cuGraphicsUnmapResources_ptsz cuGraphicsVDPAURegisterOutputSurface cuGraphicsVDPAURegisterVideoSurface
+            cuGreenCtxCreate cuGreenCtxGetDevResource cuGreenCtxGetId cuGreenCtxRecordEvent cuGreenCtxStreamCreate
+            cuGreenCtxWaitEvent cuImportExternalMemory cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle
+            cuIpcOpenMemHandle cuIpcOpenMemHandle_v2 cuKernelGetAttribute cuKernelGetLibrary cuKernelGetName
+            cuKernelGetParamCount cuKernelGetParamInfo cuKernelSetAttribute cuKernelSetCacheConfig
+            cuLaunchCooperativeKernelMultiDevice cuLibraryEnumerateKernels cuLibraryGetGlobal cuLibraryGetKernel
+            cuLibraryGetKernelCount cuLibraryGetManaged cuLibraryGetUnifiedFunction cuLinkAddData cuLinkAddData_v2
+            cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete cuLinkCreate cuLinkCreate_v2 cuLinkDestroy
+            cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr cuLogicalEndpointBindMem cuLogicalEndpointCreate
+            cuLogicalEndpointDestroy cuLogicalEndpointExport cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease
+            cuLogicalEndpointIdReserve cuLogicalEndpointImport cuLogicalEndpointQuery cuLogicalEndpointUnbind
+            cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback
+            cuMemAddressReserve cuMemAdvise cuMemAdvise_v2 cuMemAlloc cuMemAllocAsync cuMemAllocAsync_ptsz
+            cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz cuMemAllocHost cuMemAllocPitch cuMemCreate
+            cuMemExportToShareableHandle cuMemFree cuMemGetAccess cuMemGetAddressRange cuMemGetAddressRange_v2
+            cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemGetDefaultMemPool
+            cuMemGetHandleForAddressRange cuMemGetInfo cuMemGetInfo_v2 cuMemGetLocationInfo cuMemGetMemPool
+            cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2 cuMemHostGetFlags cuMemImportFromShareableHandle
+            cuMemMap cuMemMapArrayAsync cuMemMapArrayAsync_ptsz cuMemPoolCreate cuMemPoolExportPointer
+            cuMemPoolExportToShareableHandle cuMemPoolGetAccess cuMemPoolGetAttribute cuMemPoolImportFromShareableHandle
+            cuMemPoolImportPointer cuMemPoolSetAccess cuMemPoolSetAttribute cuMemRangeGetAttribute
+            cuMemRangeGetAttributes cuMemRetainAllocationHandle cuMemSetAccess cuMemSetMemPool cuMemcpy2D
+            cuMemcpy2DAsync cuMemcpy2DUnaligned cuMemcpy3D cuMemcpy3DAsync cuMemcpy3DWithAttributesAsync
             cuMemcpy3DWithAttributesAsync_ptsz cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync cuMemcpyDtoA
             cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoA cuMemcpyHtoAAsync cuMemcpyHtoD
             cuMemcpyHtoDAsync cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz cuMemsetD16 cuMemsetD2D16
-            cuMemsetD2D32 cuMemsetD2D8 cuMemsetD32 cuMemsetD8 cuMipmappedArrayCreate cuMipmappedArrayDestroy
-            cuMipmappedArrayGetLevel cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
-            cuModuleEnumerateFunctions cuModuleGetFunctionCount cuModuleGetGlobal cuModuleGetLoadingMode
-            cuModuleGetSurfRef cuModuleGetTexRef cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindAddr_v2
-            cuMulticastBindMem cuMulticastBindMem_v2 cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind
-            cuOccupancyAvailableDynamicSMemPerBlock cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-            cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
+            cuMemsetD2D32 cuMemsetD2D8 cuMemsetD32 cuMemsetD8 cuMipmappedArrayCreate cuMipmappedArrayGetLevel
+            cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties cuModuleEnumerateFunctions
+            cuModuleGetFunctionCount cuModuleGetGlobal cuModuleGetLoadingMode cuModuleGetSurfRef cuModuleGetTexRef
+            cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2
+            cuMulticastCreate cuMulticastGetGranularity cuOccupancyAvailableDynamicSMemPerBlock
+            cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cuOccupancyMaxActiveClusters
+            cuOccupancyMaxPotentialBlockSize cuOccupancyMaxPotentialBlockSizeWithFlags
             cuOccupancyMaxPotentialClusterSize cuParamSetSize cuParamSetTexRef cuParamSetf cuParamSeti cuParamSetv
             cuPointerGetAttribute cuPointerGetAttributes cuPointerSetAttribute cuProfilerInitialize cuProfilerStart
-            cuProfilerStop cuStreamCopyAttributes cuStreamCopyAttributes_ptsz cuStreamEndCaptureToCig
-            cuStreamEndCaptureToCig_ptsz cuStreamGetAttribute cuStreamGetAttribute_ptsz cuStreamGetCaptureInfo
-            cuStreamGetCaptureInfo_ptsz cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v2_ptsz
-            cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz cuStreamGetCtx cuStreamGetCtx_ptsz
-            cuStreamGetCtx_v2 cuStreamGetCtx_v2_ptsz cuStreamGetDevResource cuStreamGetDevResource_ptsz
-            cuStreamGetDevice cuStreamGetDevice_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz cuStreamGetGreenCtx
-            cuStreamGetId cuStreamGetId_ptsz cuStreamGetPriority cuStreamGetPriority_ptsz cuStreamIsCapturing
-            cuStreamIsCapturing_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz cuStreamUpdateCaptureDependencies
-            cuStreamUpdateCaptureDependencies_ptsz cuStreamUpdateCaptureDependencies_v2
-            cuStreamUpdateCaptureDependencies_v2_ptsz cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc
-            cuSurfRefGetArray cuSurfRefSetArray cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide
-            cuTensorMapEncodeTiled cuTensorMapReplaceAddress cuTensorMapSetAllocationClass cuTexObjectCreate
-            cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc cuTexObjectGetTextureDesc
-            cuTexRefCreate cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode cuTexRefGetAddress_v2
-            cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags cuTexRefGetFormat
-            cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp
-            cuTexRefGetMipmappedArray cuTexRefSetAddress cuTexRefSetAddress2D cuTexRefSetAddress2D_v2
-            cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2 cuTexRefSetArray cuTexRefSetBorderColor
-            cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat cuTexRefSetMaxAnisotropy
-            cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp cuTexRefSetMipmappedArray
-            cuThreadExchangeStreamCaptureMode cuUserObjectCreate cuUserObjectRelease cuUserObjectRetain cuVDPAUCtxCreate
-            cuVDPAUCtxCreate_v2 cuVDPAUGetDevice
+            cuProfilerStop cuStreamCopyAttributes cuStreamCopyAttributes_ptsz cuStreamGetAttribute
+            cuStreamGetAttribute_ptsz cuStreamGetCaptureInfo cuStreamGetCaptureInfo_ptsz cuStreamGetCaptureInfo_v2
+            cuStreamGetCaptureInfo_v2_ptsz cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz cuStreamGetCtx
+            cuStreamGetCtx_ptsz cuStreamGetCtx_v2 cuStreamGetCtx_v2_ptsz cuStreamGetDevResource
+            cuStreamGetDevResource_ptsz cuStreamGetDevice cuStreamGetDevice_ptsz cuStreamGetFlags cuStreamGetFlags_ptsz
+            cuStreamGetGreenCtx cuStreamGetId cuStreamGetId_ptsz cuStreamGetPriority cuStreamGetPriority_ptsz
+            cuStreamIsCapturing cuStreamIsCapturing_ptsz cuStreamSetAttribute cuStreamSetAttribute_ptsz
+            cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_ptsz
+            cuStreamUpdateCaptureDependencies_v2 cuStreamUpdateCaptureDependencies_v2_ptsz cuSurfObjectCreate
+            cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray cuTensorMapEncodeIm2col
+            cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled cuTensorMapReplaceAddress cuTensorMapSetAllocationClass
+            cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc
+            cuTexObjectGetTextureDesc cuTexRefCreate cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode
+            cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags
+            cuTexRefGetFormat cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias
+            cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray cuTexRefSetAddress cuTexRefSetAddress2D
+            cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2
+            cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat
+            cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp
+            cuTexRefSetMipmappedArray cuThreadExchangeStreamCaptureMode cuUserObjectCreate cuUserObjectRelease
+            cuUserObjectRetain cuVDPAUCtxCreate cuVDPAUCtxCreate_v2 cuVDPAUGetDevice
         }
     };
 }

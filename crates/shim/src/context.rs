@@ -51,13 +51,15 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// Opens the layer in the calling thread's current context.
-    pub(crate) fn open(driver: &Arc<dyn Driver>, context: Context, options: &Options) -> Result<Local> {
+    /// Opens the layer in the calling thread's current context. It `is_new` if no work can be under way there.
+    pub(crate) fn open(driver: &Arc<dyn Driver>, context: Context, options: &Options, is_new: bool) -> Result<Local> {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
         let name = driver.device_name(device)?;
         let overtake = Arc::new(Overtake::attach(driver, options.clone())?);
-        room::make(&**driver);
+        if is_new {
+            room::make(&**driver);
+        }
         Ok(Local { overtake, device, name, context, least })
     }
 
@@ -111,7 +113,7 @@ mod tests {
         driver.context_set_current(Some(context)).unwrap();
         let priorities = copies::Priorities::new(7).unwrap();
         let options = Options { channels: false, priorities, ..Options::default() };
-        let local = Local::open(&driver, context, &options).unwrap();
+        let local = Local::open(&driver, context, &options, true).unwrap();
         let range = driver.priority_range().unwrap();
         assert_eq!((range.least, range.greatest), (0, -5));
         let own = |cuda| {
@@ -132,7 +134,7 @@ mod tests {
         driver.context_set_current(Some(context)).unwrap();
         let priorities = copies::Priorities::new(4).unwrap();
         let options = Options { channels: false, priorities, ..Options::default() };
-        let local = Local::open(&driver, context, &options).unwrap();
+        let local = Local::open(&driver, context, &options, true).unwrap();
         let said = [-1, -2, -3, -5].map(|cuda| local.meaning(cuda).map(Priority::get));
         assert_eq!(said, [Some(3), Some(4), Some(4), Some(4)]);
     }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use hal::locks::{self, lock};
-use hal::{Code, Context, Device, Driver, Nanos, Result};
+use hal::{Code, Context, Driver, Nanos, Result};
 
 use crate::context::{Adopted, Local};
 use crate::lease::{Lease, Owner};
-use crate::process::{Process, process};
+use crate::process::Process;
+use crate::uses::Uses;
 use crate::{report, trace};
 
 /// A call that destroys a context waits this long for a thread that is opening the layer there.
@@ -32,19 +33,36 @@ pub(crate) fn is_open() -> bool {
     OPEN.load(Ordering::Relaxed) != 0
 }
 
+/// After a failed opening the layer tries so many times more: what kept it out may have passed.
+const TRIES_MORE_MAX: u32 = 3;
+
+/// The failed openings of the layer in one context.
+struct Refusal {
+    error: hal::Error,
+    tries_left: u32,
+}
+
 /// Contexts in which a thread is opening the layer, and those in which that failed.
 #[derive(Default)]
 struct Opening {
     under_way: HashSet<Context>,
-    refused: HashMap<Context, hal::Error>,
+    refused: HashMap<Context, Refusal>,
+}
+
+impl Opening {
+    /// Whether the layer may try to open in the context. `asked` tells that the program has asked for it.
+    fn may_try(&self, context: Context, asked: bool) -> bool {
+        asked || self.refused.get(&context).is_none_or(|refusal| refusal.tries_left > 0)
+    }
 }
 
 #[derive(Default)]
 pub(crate) struct Contexts {
     open: RwLock<HashMap<Context, Owner<Local>>>,
     opening: Mutex<Opening>,
-    /// Retained primary contexts, and the number of times.
-    primaries: Mutex<HashMap<Device, (Context, u64)>>,
+    /// The number of contexts in which the layer may try again.
+    wanted: AtomicUsize,
+    pub(crate) uses: Mutex<Uses>,
 }
 
 impl Contexts {
@@ -52,6 +70,30 @@ impl Contexts {
     /// statements only.
     fn is_under_way(&self, context: Context) -> bool {
         lock(&self.opening).under_way.contains(&context)
+    }
+
+    /// Whether the layer may try again to open somewhere: one load.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Changes the list of refusals.
+    fn set_refused<T>(&self, change: impl FnOnce(&mut HashMap<Context, Refusal>) -> T) -> T {
+        let mut opening = lock(&self.opening);
+        let changed = change(&mut opening.refused);
+        let wanted = opening.refused.values().filter(|refusal| refusal.tries_left > 0).count();
+        self.wanted.store(wanted, Ordering::SeqCst);
+        changed
+    }
+
+    /// An opening has failed. Returns the tries that are left.
+    fn refuse(&self, context: Context, error: hal::Error) -> u32 {
+        self.set_refused(|refused| {
+            let before = refused.get(&context).map(|refusal| refusal.tries_left);
+            let tries_left = before.map_or(TRIES_MORE_MAX, |tries| tries.saturating_sub(1));
+            refused.insert(context, Refusal { error, tries_left });
+            tries_left
+        })
     }
 
     fn set_open(
@@ -82,7 +124,7 @@ impl Process {
 
     /// The errors of layers that could not be opened.
     pub(crate) fn refusals(&self) -> Vec<String> {
-        lock(&self.contexts.opening).refused.values().map(ToString::to_string).collect()
+        lock(&self.contexts.opening).refused.values().map(|refusal| refusal.error.to_string()).collect()
     }
 
     /// The calling thread's current context.
@@ -97,41 +139,78 @@ impl Process {
         locks::read(&self.contexts.open).get(&context).map(Owner::lease)
     }
 
-    /// Opens the layer in a context, on the calling thread, unless it is open or being opened.
+    /// Opens the layer in a context, on the calling thread, unless it is open there. If another thread is opening it,
+    /// this waits for that thread, but not for ever.
     ///
     /// Called only while no work is under way in the context, or at the program's own request: a driver that loads a
     /// module waits for the device and keeps other threads out meanwhile. If the program's next call would end that
-    /// wait, the program would hang (seen on an H100, when a thread of ours opened in the background).
-    fn open(&self, context: Context) {
+    /// wait, the program would hang (seen on an H100, when a thread of ours opened in the background). For the same
+    /// reason a second thread goes on only when the first has opened.
+    pub(crate) fn open(&self, context: Context) {
+        self.try_to_open(context, false);
+    }
+
+    /// The same, if an earlier opening has failed and tries are left.
+    pub(crate) fn try_again(&self, context: Context) {
+        if lock(&self.contexts.opening).refused.contains_key(&context) {
+            self.try_to_open(context, false);
+        }
+    }
+
+    fn try_to_open(&self, context: Context, asked: bool) {
         let mut opening = lock(&self.contexts.opening);
         let known = locks::read(&self.contexts.open).contains_key(&context);
-        if known || !self.settings.options.enabled || !opening.under_way.insert(context) {
+        if known || !self.settings.options.enabled || !opening.may_try(context, asked) {
             return;
         }
+        let is_first = opening.under_way.insert(context);
         drop(opening);
+        if !is_first {
+            return self.await_opening(context);
+        }
         let under_way = UnderWay(&self.contexts, context);
-        match self.make(context) {
+        match self.make(context, !asked) {
             Ok(local) => {
-                lock(&self.contexts.opening).refused.remove(&context);
+                let before = self.contexts.set_refused(|refused| refused.remove(&context));
                 self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
+                if before.is_some() {
+                    log::warn!("copies of a context have priorities now: overtake has opened there after all");
+                }
             }
-            Err(error) => {
-                log::warn!("copies of this context have no priorities, because overtake cannot open in it: {error}");
-                lock(&self.contexts.opening).refused.insert(context, error);
-            }
+            Err(error) => self.refused(context, error),
         }
         drop(under_way);
     }
 
-    fn make(&self, context: Context) -> Result<Local> {
+    /// Says the first and the last failure of a context.
+    fn refused(&self, context: Context, error: hal::Error) {
+        let text = error.to_string();
+        match self.contexts.refuse(context, error) {
+            TRIES_MORE_MAX => log::warn!(
+                "copies of this context have no priorities, because overtake cannot open in it: {text}. It tries again \
+                 when the program synchronises the context."
+            ),
+            0 => log::warn!("copies of this context have no priorities for good: overtake cannot open in it: {text}"),
+            _ => {}
+        }
+    }
+
+    /// Waits until no thread is opening the layer in the context, for a while.
+    fn await_opening(&self, context: Context) {
+        let Some(driver) = self.driver.get() else { return };
+        let host = driver.host();
+        host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
+    }
+
+    fn make(&self, context: Context, is_new: bool) -> Result<Local> {
         let driver = self.driver()?;
         if driver.context_current()? == Some(context) {
-            return Local::open(driver, context, &self.settings.options);
+            return Local::open(driver, context, &self.settings.options, is_new);
         }
         let (their_driver, options) = (Arc::clone(driver), self.settings.options.clone());
         let elsewhere = hal::spawn(driver, "overtake-open", move || {
             their_driver.context_set_current(Some(context))?;
-            Local::open(&their_driver, context, &options)
+            Local::open(&their_driver, context, &options, is_new)
         });
         elsewhere?.join(driver.host())
     }
@@ -144,10 +223,10 @@ impl Process {
         let driver = self.driver()?;
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
-        self.open(context);
+        self.try_to_open(context, true);
         driver.host().wait_until(None, &mut || !self.contexts.is_under_way(context));
-        if let Some(error) = lock(&self.contexts.opening).refused.remove(&context) {
-            return Err(error);
+        if let Some(refusal) = self.contexts.set_refused(|refused| refused.remove(&context)) {
+            return Err(refusal.error);
         }
         let none =
             || Code::NOT_PERMITTED.at("overtake_open").because("it is off here, or is being closed by another thread");
@@ -164,23 +243,16 @@ impl Process {
     /// Closes the layer of a context, and returns when no thread of the layer works in it. `README.md` says why this
     /// ends.
     pub(crate) fn close(&self, context: Context) {
+        self.captures.forget_all(context);
         // Without a driver no layer is open.
         let Some(driver) = self.driver.get() else { return };
-        let host = driver.host();
         // The thread that opens the layer is inside the driver, in this context.
-        host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
-        lock(&self.contexts.opening).refused.remove(&context);
-        // Under the lock of the report, so that a report finds the context in one of the two lists, and not in both.
-        let mut closed = lock(&self.closed);
-        let Some(owner) = self.contexts.set_open(|open| open.remove(&context)) else { return };
-        let place = closed.len();
-        closed.push(report::Part::of(&owner.lease()));
-        drop(closed);
-        let streams = self.streams.remove_all(context);
-        match part(driver, Parting { owner, streams }) {
+        self.await_opening(context);
+        let Some((parting, number)) = self.take_out(context) else { return };
+        match part(driver, parting) {
             Some((part, trace)) => {
-                lock(&self.closed)[place] = part;
-                lock(&self.closed_traces).push(trace);
+                lock(&self.closed).end(number, Some(part));
+                lock(&self.closed_traces).extend(trace);
             }
             None => log::warn!(
                 "a context is destroyed while a thread is inside a copy in it, or while its kernels leave no \
@@ -188,6 +260,32 @@ impl Process {
                  copies first to avoid this."
             ),
         }
+        lock(&self.closed).end(number, None);
+    }
+
+    /// Takes the layer of a context out of all lists, and returns it with its number among the closed ones.
+    fn take_out(&self, context: Context) -> Option<(Parting, u64)> {
+        self.contexts.set_refused(|refused| refused.remove(&context));
+        // Under the lock of the report, so that a report finds the context in one of the two lists, and not in both.
+        let mut closed = lock(&self.closed);
+        let owner = self.contexts.set_open(|open| open.remove(&context))?;
+        let number = closed.begin(report::Part::of(&owner.lease()));
+        drop(closed);
+        Some((Parting { owner, streams: self.streams.remove_all(context) }, number))
+    }
+
+    /// The layer of a context that has ended unseen: its handle has just come again for a new one. Nothing of it may
+    /// call the driver, so all of it is left alone, but for the threads, which end.
+    pub(crate) fn leave_stale(&self, context: Context) {
+        self.captures.forget_all(context);
+        let Some((Parting { owner, streams }, number)) = self.take_out(context) else { return };
+        owner.lease().overtake.abandon();
+        std::mem::forget(streams);
+        lock(&self.closed).end(number, None);
+        log::warn!(
+            "a context has ended by a call that overtake does not know, and its handle has come again: what overtake \
+             had made in it is left behind"
+        );
     }
 
     /// Runs `body` if the layer is open in a context; it is not closed meanwhile.
@@ -212,7 +310,7 @@ struct Parting {
 }
 
 /// The last figures of a closed context.
-type Figures = (report::Part, trace::Part);
+type Figures = (report::Part, Option<trace::Part>);
 
 impl Parting {
     /// Ends the layer, and returns its last figures. `None` if a thread goes on using it: the layer's own threads have
@@ -221,7 +319,7 @@ impl Parting {
         self.owner.lease().overtake.leave();
         drop(self.streams);
         let local = self.owner.end(host, COMES_TO_REST_WITHIN, Local::is_at_rest)?;
-        Some((report::Part::of(&local), trace::Part::of(&local)))
+        Some((report::Part::of(&local), trace::Part::of_closing(&local)))
     }
 }
 
@@ -239,52 +337,5 @@ fn part(driver: &Arc<dyn Driver>, parting: Parting) -> Option<Figures> {
     }
 }
 
-/// The program has just made a context. No work is under way in it yet.
-pub fn context_made(context: Context) {
-    if let Some(process) = process() {
-        process.open(context);
-    }
-}
-
-/// The program is about to destroy a context.
-pub fn context_going(context: Context) {
-    if let Some(process) = process() {
-        process.close(context);
-    }
-}
-
-/// The program has retained a primary context.
-pub fn primary_retained(device: Device, context: Context) {
-    let Some(process) = process() else { return };
-    let count = {
-        let mut primaries = lock(&process.contexts.primaries);
-        let (_, count) = primaries.entry(device).or_insert((context, 0));
-        *count += 1;
-        *count
-    };
-    if count == 1 {
-        process.open(context);
-    }
-}
-
-/// The program is about to release a primary context once.
-pub fn primary_releasing(device: Device) {
-    let Some(process) = process() else { return };
-    let mut primaries = lock(&process.contexts.primaries);
-    let Some((context, count)) = primaries.get_mut(&device) else { return };
-    *count = count.saturating_sub(1);
-    let last = (*count == 0).then_some(*context);
-    if last.is_some() {
-        primaries.remove(&device);
-    }
-    drop(primaries);
-    last.into_iter().for_each(|context| process.close(context));
-}
-
-/// The program is about to reset a primary context.
-pub fn primary_resetting(device: Device) {
-    let Some(process) = process() else { return };
-    // The next call that retains the context makes it again.
-    let context = lock(&process.contexts.primaries).remove(&device).map(|(context, _)| context);
-    context.into_iter().for_each(|context| process.close(context));
-}
+#[cfg(test)]
+mod tests;

@@ -127,6 +127,14 @@ pub fn share(stream: Stream) -> Option<Shared<'static>> {
     }))
 }
 
+/// The program is about to make a copy that the layer does not see, which may wait as any other: see [`natively`]. It
+/// drops the returned value when that call has returned.
+#[must_use]
+pub fn inside() -> Blocked {
+    let here = process().filter(|_| is_open()).and_then(Process::here);
+    Blocked { _here: here.map(|local| local.overtake.inside()).into_iter().collect() }
+}
+
 /// The error of every call in a context that has lost a copy: bytes are missing there, though the driver knows of no
 /// failure. `None` where no copy of the current context has been lost.
 #[must_use]

@@ -5,7 +5,8 @@
 //! | `call.rs` | one call of the program that copies |
 //! | `copies.rs` | the way of copies into the copy layer, and notices of other calls |
 //! | `process.rs` | the one state of the process, and its life |
-//! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
+//! | `contexts.rs`, `context.rs` | the CUDA contexts: the layer opens and closes in them |
+//! | `uses.rs` | the lives of contexts, as the program's calls tell them |
 //! | `lease.rs` | the owner of a context's layer, and the leases of threads that use it |
 //! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
 //! | `passed.rs`, `tally.rs` | counts of copies that no context's layer has seen, by reason |
@@ -42,20 +43,27 @@ mod tally;
 mod thread;
 mod trace;
 mod trouble;
+mod uses;
 pub mod verdict;
 mod waits;
 mod witness;
 
 pub use ::copies::copy::Native;
 pub use call::Call;
-pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
 pub use copies::{
-    Blocked, about_to_block, about_to_load, copy, freeing, load_ahead_kernels_max, lost, natively, share, stream_going,
+    Blocked, about_to_block, about_to_load, copy, freeing, inside, load_ahead_kernels_max, lost, natively, share,
+    stream_going,
 };
 pub use failure::Failure;
 pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
-pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};
+pub use process::{
+    CallCount, Start, capture_began, capture_end_refused, capture_ended, deployment, exiting, forked, start,
+};
 pub use threads::stream_lock::Shared;
-pub use waits::{context_awaited, event_awaited, event_recorded, stream_awaited};
+pub use uses::{
+    context_attached, context_detaching, context_going, context_idle, context_made, primary_releasing,
+    primary_resetting, primary_retained,
+};
+pub use waits::{context_awaited, event_awaited, event_going, event_recorded, stream_awaited};

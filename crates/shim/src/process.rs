@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use copies::Priorities;
 use doors::fault::Source;
-use hal::{Driver, Result, Stream};
+use hal::{CaptureStatus, Context, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
 use threads::StreamLock;
 
@@ -61,7 +61,7 @@ pub(crate) struct Process {
     pub(crate) rule: Rule,
     pub(crate) ranked: Ranked,
     pub(crate) recorded: Recorded,
-    pub(crate) closed: Mutex<Vec<report::Part>>,
+    pub(crate) closed: Mutex<report::Closed>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
 }
 
 impl Process {
-    fn new(start: Start, options: Option<&str>) -> Process {
+    pub(crate) fn new(start: Start, options: Option<&str>) -> Process {
         let mut settings = Settings::of_this_process();
         if let Some(text) = options {
             settings.apply_toml(&Source { origin: settings::OPTIONS, text });
@@ -133,14 +133,35 @@ impl Process {
         Ok(driver)
     }
 
+    /// The context of a stream; `None` where nobody knows.
+    fn context_of(&self, stream: Stream) -> Option<Context> {
+        match stream.is_default() {
+            true => self.current_context(),
+            false => self.driver.get()?.stream_context(stream).ok(),
+        }
+    }
+
+    /// Before the layer opens anywhere there is no driver to ask, and none needs to know.
+    fn end_unless_capturing(&self, stream: Stream) {
+        let is_over = |driver: &Arc<dyn Driver>| driver.stream_capture_status(stream) == Ok(CaptureStatus::None);
+        if self.driver.get().is_none_or(is_over) {
+            self.captures.end(stream);
+        }
+    }
+
     pub(crate) fn priorities(&self) -> Priorities {
         self.settings.options.priorities
     }
 }
 
-/// The program has begun to capture a stream.
+/// The program is about to capture a stream.
 pub fn capture_began(stream: Stream) {
-    process().into_iter().for_each(|process| process.captures.begin(stream));
+    process().into_iter().for_each(|process| process.captures.begin(stream, process.context_of(stream)));
+}
+
+/// The driver has refused to end the capture of a stream, which may be over all the same.
+pub fn capture_end_refused(stream: Stream) {
+    process().into_iter().for_each(|process| process.end_unless_capturing(stream));
 }
 
 /// The program has ended the capture of a stream.

@@ -72,11 +72,12 @@ impl Automatic {
     }
 }
 
-/// The figures of one context.
+/// The figures of one context, or the sums of several closed ones.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Part {
     device: i32,
     name: String,
+    contexts: u64,
     copies: Copies,
     passed_on: Vec<PassedOn>,
     unstaged_bytes: u64,
@@ -122,9 +123,63 @@ struct PassedOn {
 struct Latency {
     priority: u8,
     count: u64,
-    p50_us: f64,
-    p99_us: f64,
+    /// Those of several contexts do not add up.
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
     max_us: f64,
+}
+
+/// The figures of closed contexts.
+#[derive(Default)]
+pub(crate) struct Closed {
+    /// The last ones, summed up by device: a program may make contexts for ever.
+    sums: BTreeMap<i32, Part>,
+    /// Those of contexts that are closing, by number.
+    closing: BTreeMap<u64, Part>,
+    /// The number of contexts that have begun to close.
+    begun: u64,
+}
+
+impl Closed {
+    /// A context begins to close, with these figures so far. Returns its number.
+    pub(crate) fn begin(&mut self, part: Part) -> u64 {
+        self.begun += 1;
+        self.closing.insert(self.begun, part);
+        self.begun
+    }
+
+    /// A context has closed. Without last figures, those at the beginning count.
+    pub(crate) fn end(&mut self, number: u64, last: Option<Part>) {
+        let Some(part) = self.closing.remove(&number).map(|first| last.unwrap_or(first)) else { return };
+        match self.sums.get_mut(&part.device) {
+            Some(sum) => sum.add(&part),
+            None => drop(self.sums.insert(part.device, part)),
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.sums.values().chain(self.closing.values())
+    }
+}
+
+impl Class {
+    fn add(&mut self, other: Class) {
+        self.copies += other.copies;
+        self.bytes += other.bytes;
+    }
+}
+
+impl Latency {
+    fn add(&mut self, other: &Latency) {
+        if other.count == 0 {
+            return;
+        }
+        let is_first = self.count == 0;
+        self.p50_us = other.p50_us.filter(|_| is_first);
+        self.p99_us = other.p99_us.filter(|_| is_first);
+        self.count += other.count;
+        self.max_us = self.max_us.max(other.max_us);
+    }
 }
 
 impl From<ClassSnapshot> for Class {
@@ -139,8 +194,8 @@ impl Part {
         let latency = |(priority, latency): (&u8, &copies::Latency)| Latency {
             priority: *priority,
             count: latency.count,
-            p50_us: latency.p50_us,
-            p99_us: latency.p99_us,
+            p50_us: Some(latency.p50_us),
+            p99_us: Some(latency.p99_us),
             max_us: latency.max_us,
         };
         let passed_on = |(reason, class): (&copies::copy::Reason, &ClassSnapshot)| PassedOn {
@@ -152,6 +207,7 @@ impl Part {
         Part {
             device: local.device.0,
             name: local.name.clone(),
+            contexts: 1,
             copies: Copies {
                 urgent: urgent.into(),
                 kernel: kernel.into(),
@@ -178,6 +234,42 @@ impl Part {
         }
     }
 
+    /// Adds the figures of another context of the same device.
+    fn add(&mut self, other: &Part) {
+        self.contexts += other.contexts;
+        self.copies.urgent.add(other.copies.urgent);
+        self.copies.kernel.add(other.copies.kernel);
+        self.copies.engine.add(other.copies.engine);
+        self.copies.staged.add(other.copies.staged);
+        self.guarded.add(other.guarded);
+        self.on_device.add(other.on_device);
+        self.between_devices.add(other.between_devices);
+        self.unstaged_bytes += other.unstaged_bytes;
+        self.staged_us += other.staged_us;
+        self.guard_rescues += other.guard_rescues;
+        self.first_launches += other.first_launches;
+        self.lost += other.lost;
+        self.stand_downs += other.stand_downs;
+        self.resumptions += other.resumptions;
+        self.chunks += other.chunks;
+        self.rescues += other.rescues;
+        self.boosts += other.boosts;
+        self.errors += other.errors;
+        self.stood_down |= other.stood_down;
+        for passed in &other.passed_on {
+            match self.passed_on.iter_mut().find(|sum| sum.reason == passed.reason) {
+                Some(sum) => (sum.copies, sum.bytes) = (sum.copies + passed.copies, sum.bytes + passed.bytes),
+                None => self.passed_on.push(*passed),
+            }
+        }
+        for latency in &other.latencies {
+            match self.latencies.iter_mut().find(|sum| sum.priority == latency.priority) {
+                Some(sum) => sum.add(latency),
+                None => self.latencies.push(*latency),
+            }
+        }
+    }
+
     /// Adds the counts of this context to the sums.
     pub(crate) fn add_to(&self, totals: &mut crate::table::Totals) {
         totals.stood_down |= u32::from(self.stood_down);
@@ -196,13 +288,15 @@ impl Part {
     }
 }
 
-/// Every context of the process, closed ones included.
+/// Every context of the process; closed ones are summed up.
 pub(crate) fn parts(process: &Process) -> Vec<Part> {
     // Under this lock a context is in exactly one of the two lists.
     let closed = lock(&process.closed);
     let open = process.locals();
-    let closed = closed.clone();
-    closed.into_iter().chain(open.iter().map(|local| Part::of(local))).collect()
+    let mut parts: Vec<Part> = closed.parts().cloned().collect();
+    drop(closed);
+    parts.extend(open.iter().map(|local| Part::of(local)));
+    parts
 }
 
 /// The figures for the verdict.
@@ -230,7 +324,9 @@ fn most_urgent(parts: &[Part]) -> Option<Measured> {
     let all = || parts.iter().flat_map(|part| &part.latencies).filter(|latency| latency.count > 0);
     let priority = all().map(|latency| latency.priority).max()?;
     let of_priority: Vec<&Latency> = all().filter(|latency| latency.priority == priority).collect();
-    let only = |of: fn(&Latency) -> f64| (of_priority.len() == 1).then(|| of(of_priority[0]));
+    let only = |of: fn(&Latency) -> Option<f64>| {
+        of_priority.first().filter(|_| of_priority.len() == 1).and_then(|one| of(one))
+    };
     Some(Measured {
         priority,
         count: of_priority.iter().map(|latency| latency.count).sum(),
@@ -297,7 +393,7 @@ fn keep_up_to_date() {
     let mut before = None;
     while let Some(process) = process() {
         let calls: u64 = (process.start.calls)().iter().map(|count| count.intercepted + count.passed_on).sum();
-        let news = (calls, process.locals().len(), lock(&process.closed).len());
+        let news = (calls, process.locals().len(), lock(&process.closed).begun);
         if before.replace(news) != Some(news) {
             write(process, false);
         }

@@ -5,10 +5,13 @@
 //! such room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the 79th,
 //! because the room grows at each wait and does not shrink when streams are destroyed.
 //!
-//! So the layer makes the room grow once when it opens, before any work is under way. After that the program's 65th
-//! stream is the first that waits, and not its 36th. One case remains: a program with 35 to 64 streams that makes the
-//! 65th to 78th while a kernel of its own waits for a later call. Natively its room has grown by then as well, and by
-//! more than the layer leaves. No call tells how much room is left.
+//! So the layer makes the room grow once when it opens in a context that has just been made, before any work is under
+//! way. After that the program's 65th stream is the first that waits, and not its 36th. Where a program asks for the
+//! layer later, as with the C library, the room stays as it is.
+//!
+//! One case remains: a program with 35 to 64 streams that makes the 65th to 78th while a kernel of its own waits for a
+//! later call. Natively its room has grown by then as well, and by more than the layer leaves. No call tells how much
+//! room is left.
 
 use hal::{Driver, Stream, StreamFlags};
 

@@ -36,7 +36,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn of(local: &Local) -> Part {
+    /// The part of a context that is closing, if it has traced copies.
+    pub(crate) fn of_closing(local: &Local) -> Option<Part> {
+        Some(Part::of(local)).filter(|part| !part.copies.is_empty() || part.left_out > 0)
+    }
+
+    fn of(local: &Local) -> Part {
         let (copies, left_out) = local.overtake.trace();
         Part { device: local.device.0, copies, left_out, origin_ns: origin_ns(&**local.overtake.driver()) }
     }

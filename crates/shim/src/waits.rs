@@ -121,6 +121,11 @@ pub fn event_recorded(event: Event, stream: Stream) {
     process.recorded.note(event, mark);
 }
 
+/// An event is about to be destroyed. Its handle may come again for another one.
+pub fn event_going(event: Event) {
+    wanted().into_iter().for_each(|process| drop(process.recorded.take(event)));
+}
+
 /// The calling thread is about to wait for an event.
 pub fn event_awaited(event: Event) {
     let Some(process) = wanted() else { return };

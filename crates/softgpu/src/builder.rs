@@ -18,6 +18,8 @@ pub const PRESET: &str = "OVERTAKE_SOFT_PRESET";
 pub const FAULTS: &str = "OVERTAKE_SOFT_FAULTS";
 /// The variable with the number of devices.
 pub const DEVICES: &str = "OVERTAKE_SOFT_DEVICES";
+/// The variable that says whether handles come again: `new` (the default) or `reused`.
+pub const HANDLES: &str = "OVERTAKE_SOFT_HANDLES";
 
 /// The numbers of hardware queues that the application's environment sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +57,7 @@ pub struct Builder {
     faults: Vec<Fault>,
     planted: Vec<Planted>,
     trace: bool,
+    reuses_handles: bool,
 }
 
 impl Default for Builder {
@@ -69,6 +72,7 @@ impl Default for Builder {
             faults: Vec::new(),
             planted: Vec::new(),
             trace: false,
+            reuses_handles: false,
         }
     }
 }
@@ -137,8 +141,15 @@ impl Builder {
         self
     }
 
-    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`PRESET`], [`FAULTS`]
-    /// and [`DEVICES`].
+    /// Whether the handles of contexts, streams, events, modules, kernels and graphs that have ended come again for new
+    /// ones, as addresses do in drivers. Without it a stale handle is an error in every call.
+    pub fn reuse_handles(mut self, reuse: bool) -> Builder {
+        self.reuses_handles = reuse;
+        self
+    }
+
+    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`PRESET`], [`FAULTS`],
+    /// [`DEVICES`] and [`HANDLES`].
     ///
     /// # Errors
     /// A variable of ours that does not parse. CUDA's variables are then ignored, as the driver ignores them.
@@ -164,6 +175,13 @@ impl Builder {
             let devices = text.trim().parse().map_err(|_| format!("{DEVICES}: {text} is not a number"))?;
             self = self.devices(devices);
         }
+        if let Some(text) = variable(HANDLES) {
+            self.reuses_handles = match text.as_str() {
+                "reused" => true,
+                "new" => false,
+                _ => return Err(format!("{HANDLES}: {text} is neither `reused` nor `new`")),
+            };
+        }
         Ok(self)
     }
 
@@ -176,6 +194,9 @@ impl Builder {
         model.payload = self.payload;
         model.trace = self.trace.then(Vec::new);
         self.faults.into_iter().for_each(|fault| model.inject(fault));
+        if self.reuses_handles {
+            model.reuse_handles();
+        }
         SoftGpu::from_shared(Shared::new(model, self.clock))
     }
 }
@@ -198,5 +219,7 @@ mod tests {
         assert_eq!(hal::Driver::device_count(&gpu).unwrap(), 2);
         let faults = |name: &str| (name == FAULTS).then(|| "cuInit".to_owned());
         assert!(SoftGpu::builder().environment_from(faults).unwrap_err().contains(FAULTS));
+        let handles = |name: &str| (name == HANDLES).then(|| "old".to_owned());
+        assert!(SoftGpu::builder().environment_from(handles).unwrap_err().contains(HANDLES));
     }
 }

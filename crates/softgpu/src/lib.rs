@@ -24,8 +24,8 @@
 //! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock,
 //!   where a real driver would never return.
 //!
-//! Only [`Builder::environment`] reads `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES` and
-//! CUDA's two connection variables.
+//! Only [`Builder::environment`] reads `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES`,
+//! `OVERTAKE_SOFT_HANDLES` and CUDA's two connection variables.
 //!
 //! ```
 //! use hal::Driver;
@@ -63,7 +63,7 @@ mod raw;
 mod shape;
 mod submit;
 
-pub use builder::{Builder, Connections, DEVICES, FAULTS, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS, PRESET};
+pub use builder::{Builder, Connections, DEVICES, FAULTS, HANDLES, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS, PRESET};
 pub use builtin::BUILTIN_PTX;
 pub use fault::Fault;
 pub use foreign::{ForeignMemory, ForeignSemaphore};

@@ -18,5 +18,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, uns
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream);
 CUresult cuGraphExecDestroy(CUgraphExec executable);
 CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuCtxAttach(CUcontext *context, unsigned int flags);
+CUresult cuCtxDetach(CUcontext context);
 
 #endif

@@ -54,7 +54,7 @@ impl Deployment {
         let soft = places.soft.display();
         let shadow = format!("{}:{soft}", places.shadow.display());
         let library: &Path = &places.library;
-        command.env("LD_LIBRARY_PATH", soft.to_string());
+        command.env("LD_LIBRARY_PATH", soft.to_string()).env("OVERTAKE_SOFT_HANDLES", "reused");
         match self {
             Deployment::Native => command,
             Deployment::Preload => command.env("LD_PRELOAD", library),

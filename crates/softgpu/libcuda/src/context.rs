@@ -111,6 +111,32 @@ pub unsafe fn cuCtxDestroy_v2(_: Flavour, ctx: CUcontext) -> Answer {
     if was_current { pop(gpu) } else { Ok(()) }
 }
 
+/// Primary contexts are reset and keep their references. The flags of each device stay, as they are always 0.
+pub unsafe fn cuDevicePrimaryCtxReset_v2(_: Flavour, dev: CUdevice) -> Answer {
+    Ok(gpu()?.primary_context_reset(Device(dev))?)
+}
+
+pub unsafe fn cuCtxAttach(_: Flavour, pctx: *mut CUcontext, flags: c_uint) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(pctx) }?;
+    require(flags == 0, Code::INVALID_VALUE)?;
+    out.set(pointer(gpu.context_attach()?.0));
+    Ok(())
+}
+
+/// As [`cuCtxDestroy_v2`], after the last use.
+pub unsafe fn cuCtxDetach(_: Flavour, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    let context = Context(number(ctx));
+    gpu.context_detach(context)?;
+    if gpu.context_current()?.is_some() {
+        return Ok(());
+    }
+    beneath(|contexts| contexts.retain(|other| *other != context));
+    pop(gpu)
+}
+
 pub unsafe fn cuCtxPushCurrent_v2(_: Flavour, ctx: CUcontext) -> Answer {
     let gpu = gpu()?;
     require(!ctx.is_null(), Code::INVALID_VALUE)?;
@@ -167,12 +193,11 @@ pub unsafe fn cuCtxSynchronize_v2(_: Flavour, ctx: CUcontext) -> Answer {
     within(gpu, ctx, || gpu.context_synchronize())
 }
 
-/// Handles are never reused for another context, so the handle is the id.
 pub unsafe fn cuCtxGetId(_: Flavour, ctx: CUcontext, ctx_id: *mut c_ulonglong) -> Answer {
     let gpu = gpu()?;
-    let context = within(gpu, ctx, || gpu.context_current())?.ok_or(Refusal(Code::INVALID_CONTEXT))?;
+    let id = within(gpu, ctx, || gpu.context_id())?;
     // SAFETY: the caller's promise for this output.
-    unsafe { Out::new(ctx_id) }?.set(context.0);
+    unsafe { Out::new(ctx_id) }?.set(id);
     Ok(())
 }
 

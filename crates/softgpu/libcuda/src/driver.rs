@@ -11,7 +11,7 @@ use abi::{FUNCTIONS, Flavour};
 use hal::Code;
 
 use crate::answer::{Answer, Out, refuse, require};
-use crate::exports::address_of;
+use crate::exports::{address_of, older};
 use crate::soft::{VERSION, start};
 
 pub unsafe fn cuInit(_: Flavour, flags: c_uint) -> Answer {
@@ -78,8 +78,13 @@ enum Search {
 }
 
 fn search(base: &str, version: i32, per_thread: bool) -> Search {
-    match abi::resolve(base, version, per_thread).and_then(|function| address_of(function.symbol)) {
+    let symbol = match older(base) {
+        Some(since) => (since <= version).then_some(base),
+        None => abi::resolve(base, version, per_thread).map(|function| function.symbol),
+    };
+    match symbol.and_then(address_of) {
         Some(address) => Search::Found(address),
+        None if older(base).is_some() => Search::NoneSoOld,
         None if FUNCTIONS.iter().any(|function| function.base == base) => Search::NoneSoOld,
         None => Search::NoSuchName,
     }

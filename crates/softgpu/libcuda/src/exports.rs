@@ -7,10 +7,21 @@
 
 use std::ffi::c_void;
 
+use abi::Flavour;
 use abi::types::*;
-use abi::{FUNCTIONS, Flavour};
 
 use crate::answer::fence;
+
+/// The list of driver functions, after functions that older headers have and that programs still ask for.
+macro_rules! for_each_export {
+    ($callback:ident) => {
+        abi::for_each_driver_function! { $callback,
+            [context cuCtxAttach = cuCtxAttach, "cuCtxAttach", 2000, Plain, optional;
+                (pctx: *mut CUcontext, flags: c_uint)]
+            [context cuCtxDetach = cuCtxDetach, "cuCtxDetach", 2000, Plain, optional; (ctx: CUcontext)]
+        }
+    };
+}
 
 /// One refusal for every function of the list.
 #[allow(dead_code)] // those that `supported` shadows
@@ -59,7 +70,7 @@ supported! {
     context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2
         cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent
         cuCtxGetDevice cuCtxGetDevice_v2 cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId cuCtxGetStreamPriorityRange
-        cuCtxEnablePeerAccess;
+        cuCtxEnablePeerAccess cuDevicePrimaryCtxReset_v2 cuCtxAttach cuCtxDetach;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize
         cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevice cuStreamWaitEvent;
     capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
@@ -92,7 +103,8 @@ struct Address(*const c_void);
 unsafe impl Sync for Address {}
 
 macro_rules! exports {
-    ({} $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+    ({ $($older:tt)* } $($row:tt)*) => { exports! { @ $($older)* $($row)* } };
+    (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
         $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
         $(
             #[unsafe(no_mangle)]
@@ -103,21 +115,36 @@ macro_rules! exports {
             }
         )*
 
-        /// The addresses of the functions of the list, in the list's order.
-        static ADDRESSES: &[Address] = &[$(Address($symbol as *const c_void),)*];
+        /// The names of the functions of the list, and their addresses.
+        static ADDRESSES: &[(&str, Address)] = &[$((stringify!($symbol), Address($symbol as *const c_void)),)*];
     };
 }
-abi::for_each_driver_function! { exports }
+for_each_export! { exports }
+
+macro_rules! older {
+    ({ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+        $flavour:ident, $need:ident; $arguments:tt])* } $($row:tt)*) => {
+        /// The older functions, by the name that `cuGetProcAddress` takes, with the version that introduced each.
+        const OLDER: &[(&str, i32)] = &[$(($base, $version),)*];
+    };
+}
+for_each_export! { older }
+
+/// The version that introduced an older function of this name.
+pub fn older(base: &str) -> Option<i32> {
+    OLDER.iter().find(|(name, _)| *name == base).map(|(_, version)| *version)
+}
 
 /// The address of the symbol of this name, if the library exports it.
 pub fn address_of(symbol: &str) -> Option<*mut c_void> {
-    let index = FUNCTIONS.iter().position(|function| function.symbol == symbol)?;
-    Some(ADDRESSES[index].0.cast_mut())
+    let found = ADDRESSES.iter().find(|(name, _)| *name == symbol)?;
+    Some(found.1.0.cast_mut())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use abi::FUNCTIONS;
 
     /// The names between backquotes in the crate documentation's section of this heading.
     fn documented(heading: &str) -> Vec<&'static str> {
@@ -140,7 +167,7 @@ mod tests {
     #[test]
     fn every_supported_function_is_on_the_list() {
         for name in SUPPORTED {
-            assert!(FUNCTIONS.iter().any(|function| function.plain == *name), "{name}");
+            assert!(older(name).is_some() || FUNCTIONS.iter().any(|function| function.plain == *name), "{name}");
             assert!(address_of(name).is_some());
         }
         assert!(address_of("cuMemAlloc").is_none());

@@ -3,13 +3,15 @@
 //!
 //! Put the directory of the library, with a link named `libcuda.so.1` to it, on `LD_LIBRARY_PATH`. The device runs on a
 //! thread of its own in real time, so a program may poll memory. The environment variables of [`softgpu`] apply
-//! (`OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_DEVICES`, `OVERTAKE_SOFT_FAULTS`, `CUDA_DEVICE_MAX_CONNECTIONS` and
-//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`). With `OVERTAKE_SOFT_LOADING=lazy` the first launch of each kernel waits for
-//! the context and keeps all other threads out meanwhile, as a driver may that loads kernels lazily.
+//! (`OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_DEVICES`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_HANDLES`,
+//! `CUDA_DEVICE_MAX_CONNECTIONS` and `CUDA_DEVICE_MAX_COPY_CONNECTIONS`). With
+//! `OVERTAKE_SOFT_LOADING=lazy` the first launch of each kernel waits for the context and keeps all other threads out
+//! meanwhile, as a driver may that loads kernels lazily.
 //!
 //! # How it is made
 //!
-//! [`abi::for_each_driver_function`] is the one list of symbols, and `exports` expands it. Each export is a shell
+//! [`abi::for_each_driver_function`] is the one list of symbols, and `exports` expands it, with two functions that
+//! newer headers have left out (`cuCtxAttach`, `cuCtxDetach`). Each export is a shell
 //! that converts C's arguments into a call of [`hal::Driver`] on the one [`softgpu::SoftGpu`] of the process, which
 //! `cuInit` makes. A panic never crosses the ABI: it becomes `CUDA_ERROR_UNKNOWN`. Calls before `cuInit`, and all
 //! calls in a forked child, are `CUDA_ERROR_NOT_INITIALIZED`. A null output is `CUDA_ERROR_INVALID_VALUE`. Outputs
@@ -23,7 +25,8 @@
 //!
 //! - Start, version, error names and texts, `cuGetProcAddress` in both ABIs with versions and the per-thread flag.
 //! - Devices and their attributes, UUIDs, memory size, peer access.
-//! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
+//! - Primary contexts and their reset, own contexts and their uses (attach, detach), the stack of contexts, stream
+//!   priorities. Scheduling flags change nothing.
 //! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
 //! - Capture: begin, end, status and number, modes of threads. Graphs can be destroyed, but not inspected or
 //!   launched.
@@ -49,9 +52,8 @@
 //! - driver: `cuGetExportTable`
 //! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`,
 //!   `cuDeviceGetDefaultMemPool`, `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
-//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxReset_v2`,
-//!   `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`,
-//!   `cuCtxDisablePeerAccess`
+//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`,
+//!   `cuCtxGetLimit`, `cuCtxSetLimit`, `cuCtxDisablePeerAccess`
 //! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`
 //! - memory: `cuMemAllocManaged`, `cuMemAllocFromPoolAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
 //! - copy: `cuMemcpyDtoA_v2`, `cuMemcpyAtoD_v2`, `cuMemcpyHtoA_v2`, `cuMemcpyAtoH_v2`, `cuMemcpyAtoA_v2`,

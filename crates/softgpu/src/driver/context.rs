@@ -21,7 +21,7 @@ pub(super) fn create(gpu: &SoftGpu, device: Device) -> Result<Context> {
         let caller = gpu.pay(turn, MANAGE);
         let context = turn.model().context_create(caller, device)?;
         turn.set_current(gpu.process, Some(context));
-        Ok(Context(context.handle(handles::CONTEXT)))
+        Ok(Context(turn.model().contexts.handle(context, handles::CONTEXT)))
     })
 }
 
@@ -41,6 +41,55 @@ pub(super) fn set_current(gpu: &SoftGpu, context: Option<Context>) -> Result<()>
         turn.set_current(gpu.process, context);
         Ok(())
     })
+}
+
+impl SoftGpu {
+    /// `cuDevicePrimaryCtxReset`: ends the primary context of the device, however many references it has.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn primary_context_reset(&self, device: Device) -> Result<()> {
+        self.call("cuDevicePrimaryCtxReset_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            if let Some(context) = turn.model().primary_reset(caller, device)? {
+                self.end_context(turn, context);
+            }
+            Ok(())
+        })
+    }
+
+    /// `cuCtxGetId` of the current context: a number that no other context ever has.
+    ///
+    /// # Errors
+    /// No context is current.
+    pub fn context_id(&self) -> Result<u64> {
+        self.look_up("cuCtxGetId", LOOKUP, |model, caller| Ok(model.current(caller)?.handle(handles::CONTEXT)))
+    }
+
+    /// `cuCtxAttach`: one more use of the current context, which it returns.
+    ///
+    /// # Errors
+    /// No context is current.
+    pub fn context_attach(&self) -> Result<Context> {
+        self.change("cuCtxAttach", MANAGE, |model, caller| {
+            let context = model.context_attach(caller)?;
+            Ok(Context(model.contexts.handle(context, handles::CONTEXT)))
+        })
+    }
+
+    /// `cuCtxDetach`: one use less of the current context, which ends with its last use.
+    ///
+    /// # Errors
+    /// The context is not current, or is a primary one.
+    pub fn context_detach(&self, context: Context) -> Result<()> {
+        self.call("cuCtxDetach", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            if let Some(context) = turn.model().context_detach(caller, context)? {
+                self.end_context(turn, context);
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Refuses a copy between contexts that are not both the caller's, and one into a stream that is being captured.

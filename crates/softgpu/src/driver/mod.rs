@@ -73,7 +73,8 @@ impl hal::Driver for SoftGpu {
 
     fn primary_context_retain(&self, device: Device) -> Result<Context> {
         self.change("cuDevicePrimaryCtxRetain", MANAGE, |model, caller| {
-            Ok(Context(model.primary_retain(caller, device)?.handle(handles::CONTEXT)))
+            let context = model.primary_retain(caller, device)?;
+            Ok(Context(model.contexts.handle(context, handles::CONTEXT)))
         })
     }
 
@@ -90,8 +91,8 @@ impl hal::Driver for SoftGpu {
     }
 
     fn context_current(&self) -> Result<Option<Context>> {
-        self.look_up("cuCtxGetCurrent", LOOKUP, |_, caller| {
-            Ok(caller.context.map(|context| Context(context.handle(handles::CONTEXT))))
+        self.look_up("cuCtxGetCurrent", LOOKUP, |model, caller| {
+            Ok(caller.context.map(|context| Context(model.contexts.handle(context, handles::CONTEXT))))
         })
     }
 
@@ -161,7 +162,7 @@ impl hal::Driver for SoftGpu {
     fn stream_context(&self, stream: Stream) -> Result<Context> {
         self.look_up("cuStreamGetCtx", LOOKUP, |model, caller| {
             let key = model.stream(caller, stream)?;
-            Ok(Context(model.streams[key].context.handle(handles::CONTEXT)))
+            Ok(Context(model.contexts.handle(model.streams[key].context, handles::CONTEXT)))
         })
     }
 

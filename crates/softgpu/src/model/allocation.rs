@@ -195,7 +195,7 @@ impl Model {
             kind: if region.is_device() { MemoryKind::Device } else { MemoryKind::Pinned },
             device_pointer: is_seen.then_some(DevicePtr(address)),
             device: Some(hal::Device(region.device as i32)),
-            context: Some(hal::Context(region.context.handle(handles::CONTEXT))),
+            context: Some(hal::Context(self.contexts.handle(region.context, handles::CONTEXT))),
             buffer_id: Some(region.buffer_id),
         }
     }

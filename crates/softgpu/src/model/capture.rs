@@ -159,7 +159,7 @@ impl Model {
         }
         let Capture { process, context, nodes, .. } = capture;
         let graph = Graph { process, context, nodes: Arc::new(nodes) };
-        Ok(hal::Graph(self.graphs.insert(graph).handle(handles::GRAPH)))
+        Ok(hal::Graph(self.graphs.insert_as(graph, handles::GRAPH)))
     }
 
     /// Whether the stream captures. Asking about the legacy default stream while a blocking stream captures is an

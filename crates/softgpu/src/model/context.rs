@@ -73,11 +73,18 @@ impl DeviceState {
 #[derive(Default)]
 pub(crate) struct Process {
     pub(crate) space: AddressSpace,
-    /// Primary context of each device, with its references.
-    pub(crate) primary: BTreeMap<usize, (ContextKey, u32)>,
+    /// The primary contexts that have references, by device.
+    pub(crate) primary: BTreeMap<usize, Primary>,
     /// Calls that wait for the device and keep the other threads out of the driver meanwhile.
     pub(crate) keeps_out: u32,
     pub(crate) staging: super::pageable::StagingMemory,
+}
+
+/// The primary context of a device.
+pub(crate) struct Primary {
+    /// None from a reset to the next reference.
+    context: Option<ContextKey>,
+    references: u32,
 }
 
 /// A context.
@@ -85,6 +92,8 @@ pub(crate) struct Context {
     pub(crate) process: usize,
     pub(crate) device: usize,
     pub(crate) primary: bool,
+    /// Its making, and the calls that have attached to it.
+    pub(crate) uses: u32,
     /// The error that every later call returns.
     pub(crate) sticky: Option<Code>,
     pub(crate) legacy: StreamKey,
@@ -153,6 +162,7 @@ impl Model {
             process,
             device,
             primary,
+            uses: 1,
             sticky: self.devices[device].lost,
             legacy: stand_in,
             per_thread: BTreeMap::new(),
@@ -173,33 +183,56 @@ impl Model {
 
     pub(crate) fn primary_retain(&mut self, caller: Caller, device: hal::Device) -> Outcome<ContextKey> {
         let device = self.device(device)?;
-        if let Some((context, count)) = self.processes[caller.process].primary.get_mut(&device) {
-            *count += 1;
-            return Ok(*context);
-        }
-        let context = self.add_context(caller.process, device, true);
-        self.processes[caller.process].primary.insert(device, (context, 1));
+        let known = self.processes[caller.process].primary.get(&device).and_then(|primary| primary.context);
+        let context = known.unwrap_or_else(|| self.add_context(caller.process, device, true));
+        let none = || Primary { context: None, references: 0 };
+        let primary = self.processes[caller.process].primary.entry(device).or_insert_with(none);
+        (primary.context, primary.references) = (Some(context), primary.references + 1);
         Ok(context)
     }
 
-    /// Whether a device has a primary context with references.
+    /// Whether the primary context of a device exists.
     pub(crate) fn has_primary(&self, caller: Caller, device: usize) -> bool {
-        self.processes[caller.process].primary.contains_key(&device)
+        self.processes[caller.process].primary.get(&device).is_some_and(|primary| primary.context.is_some())
+    }
+
+    /// Takes the primary context away, if it exists. Its references stay, and the next one makes it again.
+    pub(crate) fn primary_reset(&mut self, caller: Caller, device: hal::Device) -> Outcome<Option<ContextKey>> {
+        let device = self.device(device)?;
+        let primary = self.processes[caller.process].primary.get_mut(&device);
+        Ok(primary.and_then(|primary| primary.context.take()))
     }
 
     /// Releases the primary context. Returns it after the last reference.
     pub(crate) fn primary_release(&mut self, caller: Caller, device: hal::Device) -> Outcome<Option<ContextKey>> {
         let device = self.device(device)?;
         let primary = &mut self.processes[caller.process].primary;
-        let Some((context, count)) = primary.get_mut(&device) else {
+        let Some(retained) = primary.get_mut(&device) else {
             return Err(Failure::new(Code::INVALID_CONTEXT, "the primary context is not retained"));
         };
-        *count -= 1;
-        let (context, last) = (*context, *count == 0);
+        retained.references -= 1;
+        let (context, last) = (retained.context, retained.references == 0);
         if last {
             primary.remove(&device);
         }
-        Ok(last.then_some(context))
+        Ok(context.filter(|_| last))
+    }
+
+    /// Counts one more use of the current context.
+    pub(crate) fn context_attach(&mut self, caller: Caller) -> Outcome<ContextKey> {
+        let key = self.current(caller)?;
+        self.contexts[key].uses += 1;
+        Ok(key)
+    }
+
+    /// Counts one use less of the current context. Returns it after the last.
+    pub(crate) fn context_detach(&mut self, caller: Caller, handle: hal::Context) -> Outcome<Option<ContextKey>> {
+        let key = self.own_context(caller, handle)?;
+        if caller.context != Some(key) {
+            return Err(Failure::new(Code::INVALID_CONTEXT, "a context is detached from where it is current"));
+        }
+        self.contexts[key].uses -= 1;
+        Ok((self.contexts[key].uses == 0).then_some(key))
     }
 
     pub(crate) fn context_create(&mut self, caller: Caller, device: hal::Device) -> Outcome<ContextKey> {
@@ -209,7 +242,7 @@ impl Model {
 
     /// The context that a handle names for the caller.
     pub(crate) fn context(&self, caller: Caller, handle: hal::Context) -> Outcome<ContextKey> {
-        let key = ContextKey::from_handle(handle.0, handles::CONTEXT);
+        let key = self.contexts.key(handle.0, handles::CONTEXT);
         let found = key.filter(|&k| self.contexts.get(k).is_some_and(|c| c.process == caller.process));
         found.ok_or_else(|| Failure::new(Code::INVALID_CONTEXT, format!("{handle:?} is no context of this process")))
     }

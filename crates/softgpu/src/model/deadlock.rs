@@ -67,7 +67,7 @@ impl Model {
             let &first = stream.ops.front()?;
             let op = &self.ops[first];
             Some(Blocked {
-                stream: hal::Stream(key.handle(handles::STREAM)),
+                stream: hal::Stream(self.streams.handle(key, handles::STREAM)),
                 first: self.describe(op),
                 because: self.because(first, op),
                 behind: stream.ops.len() - 1,
@@ -76,15 +76,15 @@ impl Model {
         Deadlock { at: Nanos(self.now), streams: blocked.collect(), threads }
     }
 
-    fn stream_name(stream: StreamKey) -> String {
-        format!("stream {:#x}", stream.handle(handles::STREAM))
+    fn stream_name(&self, stream: StreamKey) -> String {
+        format!("stream {:#x}", self.streams.handle(stream, handles::STREAM))
     }
 
     fn because(&self, key: OpKey, op: &Op) -> String {
         if op.dependencies > 0 {
             let holder = self.ops.iter().find(|(_, other)| other.dependents.contains(&key));
             let on = holder.map_or(String::new(), |(_, other)| {
-                format!(": {} of {}", self.describe(other), Model::stream_name(other.stream))
+                format!(": {} of {}", self.describe(other), self.stream_name(other.stream))
             });
             return format!("depends on unfinished work{on}");
         }
@@ -109,11 +109,7 @@ impl Model {
         let place = self.queues[queue].ops.iter().position(|other| *other == key)?;
         let other = &self.ops[head];
         let (name, what) = (self.queue_name(queue)?, self.describe(other));
-        Some(format!(
-            "is number {} in {name}, whose head is a {what} of {}",
-            place + 1,
-            Model::stream_name(other.stream)
-        ))
+        Some(format!("is number {} in {name}, whose head is a {what} of {}", place + 1, self.stream_name(other.stream)))
     }
 
     fn because_of_word(&self, op: &Op, memop: &MemOp) -> String {

@@ -30,13 +30,13 @@ impl Model {
         }
         let process = caller.process;
         let event = Event { process, context, flags, record: None, done_at: None, captured: None };
-        Ok(hal::Event(self.events.insert(event).handle(handles::EVENT)))
+        Ok(hal::Event(self.events.insert_as(event, handles::EVENT)))
     }
 
     /// The event that a handle names for the caller.
     pub(crate) fn event(&self, caller: Caller, handle: hal::Event) -> Outcome<EventKey> {
         let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no event of this process"));
-        let key = EventKey::from_handle(handle.0, handles::EVENT).ok_or_else(invalid)?;
+        let key = self.events.key(handle.0, handles::EVENT).ok_or_else(invalid)?;
         let event = self.events.get(key).filter(|event| event.process == caller.process).ok_or_else(invalid)?;
         self.contexts[event.context].healthy()?;
         Ok(key)

@@ -67,13 +67,13 @@ impl Work {
 
 impl Model {
     fn graph(&self, caller: Caller, handle: hal::Graph) -> Outcome<Key<Graph>> {
-        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH);
+        let key = self.graphs.key(handle.0, handles::GRAPH);
         let found = key.filter(|&key| self.graphs.get(key).is_some_and(|graph| graph.process == caller.process));
         found.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{handle:?} is no graph")))
     }
 
     fn graph_exec(&self, caller: Caller, handle: hal::GraphExec) -> Outcome<Key<GraphExec>> {
-        let key = Key::<GraphExec>::from_handle(handle.0, handles::GRAPH_EXEC);
+        let key = self.graph_execs.key(handle.0, handles::GRAPH_EXEC);
         let found = key.filter(|&key| self.graph_execs.get(key).is_some_and(|exec| exec.process == caller.process));
         found.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{handle:?} is no graph that can be launched")))
     }
@@ -86,7 +86,7 @@ impl Model {
 
     /// Nodes of a captured graph.
     pub(crate) fn graph_nodes(&self, handle: hal::Graph) -> Option<usize> {
-        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH)?;
+        let key = self.graphs.key(handle.0, handles::GRAPH)?;
         self.graphs.get(key).map(|graph| graph.nodes.len())
     }
 
@@ -101,7 +101,7 @@ impl Model {
         }
         let (process, context, nodes) = (graph.process, graph.context, Arc::clone(&graph.nodes));
         let exec = GraphExec { process, context, nodes, last: None };
-        Ok(hal::GraphExec(self.graph_execs.insert(exec).handle(handles::GRAPH_EXEC)))
+        Ok(hal::GraphExec(self.graph_execs.insert_as(exec, handles::GRAPH_EXEC)))
     }
 
     pub(crate) fn graph_exec_destroy(&mut self, caller: Caller, handle: hal::GraphExec) -> Outcome<()> {

@@ -126,7 +126,7 @@ impl Model {
             functions.insert(entry.name, self.functions.insert(Function { process, context, name, spec }));
         }
         let module = self.modules.insert(Module { process, context, functions, globals });
-        Ok(hal::Module(module.handle(handles::MODULE)))
+        Ok(hal::Module(self.modules.handle(module, handles::MODULE)))
     }
 
     fn place_globals(
@@ -172,7 +172,7 @@ impl Model {
     }
 
     fn module(&self, caller: Caller, handle: hal::Module) -> Outcome<ModuleKey> {
-        let key = ModuleKey::from_handle(handle.0, handles::MODULE);
+        let key = self.modules.key(handle.0, handles::MODULE);
         let found = key.filter(|&k| self.modules.get(k).is_some_and(|m| m.process == caller.process));
         found.ok_or_else(|| Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no module of this process")))
     }
@@ -197,7 +197,7 @@ impl Model {
     pub(crate) fn module_function(&self, caller: Caller, handle: hal::Module, name: &str) -> Outcome<hal::Function> {
         self.current(caller)?;
         let module = &self.modules[self.module(caller, handle)?];
-        let found = module.functions.get(name).map(|key| hal::Function(key.handle(handles::FUNCTION)));
+        let found = module.functions.get(name).map(|key| hal::Function(self.functions.handle(*key, handles::FUNCTION)));
         found.ok_or_else(|| Failure::new(Code::NOT_FOUND, format!("the module has no kernel {name}")))
     }
 
@@ -205,7 +205,7 @@ impl Model {
     pub(crate) fn function(&self, caller: Caller, handle: hal::Function) -> Outcome<(FunctionKey, Vec<u32>)> {
         self.current(caller)?;
         let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no kernel of this process"));
-        let key = FunctionKey::from_handle(handle.0, handles::FUNCTION).ok_or_else(invalid)?;
+        let key = self.functions.key(handle.0, handles::FUNCTION).ok_or_else(invalid)?;
         let found = |f: &&Function| f.process == caller.process;
         let function = self.functions.get(key).filter(found).ok_or_else(invalid)?;
         Ok((key, function.spec.parameter_bytes.clone()))

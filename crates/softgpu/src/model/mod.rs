@@ -206,6 +206,17 @@ impl Model {
         }
     }
 
+    /// The handles of things that have ended come again, as addresses do.
+    pub(crate) fn reuse_handles(&mut self) {
+        self.contexts.reuse_handles();
+        self.streams.reuse_handles();
+        self.events.reuse_handles();
+        self.modules.reuse_handles();
+        self.functions.reuse_handles();
+        self.graphs.reuse_handles();
+        self.graph_execs.reuse_handles();
+    }
+
     /// Adds another process on the same devices.
     pub(crate) fn add_process(&mut self) -> usize {
         self.processes.push(Process::default());

@@ -68,15 +68,42 @@ struct Slot<T> {
 pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
+    /// Whether a new value's handle may be that of a removed one.
+    reuses_handles: bool,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Slab<T> {
-        Slab { slots: Vec::new(), free: Vec::new() }
+        Slab { slots: Vec::new(), free: Vec::new(), reuses_handles: false }
     }
 }
 
 impl<T> Slab<T> {
+    /// From here on the next value has the handle of the one removed last, as an address comes again.
+    pub(crate) fn reuse_handles(&mut self) {
+        self.reuses_handles = true;
+    }
+
+    /// The handle of a live key.
+    pub(crate) fn handle(&self, key: Key<T>, kind: u8) -> u64 {
+        Key::<T> { generation: if self.reuses_handles { 0 } else { key.generation }, ..key }.handle(kind)
+    }
+
+    /// Adds a value, and returns its handle.
+    pub(crate) fn insert_as(&mut self, value: T, kind: u8) -> u64 {
+        let key = self.insert(value);
+        self.handle(key, kind)
+    }
+
+    /// The key in a handle, if the handle is of that kind. Where handles are reused, it is that of the live value.
+    pub(crate) fn key(&self, handle: u64, kind: u8) -> Option<Key<T>> {
+        let key = Key::from_handle(handle, kind)?;
+        if !self.reuses_handles {
+            return Some(key);
+        }
+        self.slots.get(key.index()).map(|slot| Key { generation: slot.generation, ..key })
+    }
+
     pub(crate) fn insert(&mut self, value: T) -> Key<T> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -154,6 +181,19 @@ mod tests {
         let second = slab.insert('b');
         assert_eq!((second.index(), slab.get(first), slab.get(second)), (first.index(), None, Some(&'b')));
         assert_eq!((slab.remove(first), slab.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_reused_handle_names_the_new_value_and_no_key_does() {
+        let mut slab = Slab::default();
+        slab.reuse_handles();
+        let handle = slab.insert_as('a', 7);
+        let first = slab.key(handle, 7).unwrap();
+        slab.remove(first);
+        assert_eq!(slab.key(handle, 7).and_then(|key| slab.get(key)), None);
+        assert_eq!(slab.insert_as('b', 7), handle);
+        assert_eq!(slab.key(handle, 7).and_then(|key| slab.get(key)), Some(&'b'));
+        assert_eq!((slab.get(first), slab.key(handle, 8)), (None, None));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Model {
         }
         let stream = self.add_stream(context, Role::Made, flags, priority);
         self.contexts[context].streams_made += 1;
-        Ok(hal::Stream(stream.handle(handles::STREAM)))
+        Ok(hal::Stream(self.streams.handle(stream, handles::STREAM)))
     }
 
     /// The stream that a handle names for the caller. The default streams are those of the current context.
@@ -124,7 +124,7 @@ impl Model {
 
     fn made_stream(&self, caller: Caller, handle: hal::Stream) -> Outcome<StreamKey> {
         let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no stream of this process"));
-        let key = StreamKey::from_handle(handle.0, handles::STREAM).ok_or_else(invalid)?;
+        let key = self.streams.key(handle.0, handles::STREAM).ok_or_else(invalid)?;
         let stream =
             self.streams.get(key).filter(|s| s.process == caller.process && !s.destroyed).ok_or_else(invalid)?;
         self.contexts[stream.context].healthy()?;

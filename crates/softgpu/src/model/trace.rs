@@ -129,7 +129,7 @@ impl Model {
             start: Nanos(op.started),
             end: Nanos(self.now),
             process: op.process,
-            stream: Stream(op.stream.handle(handles::STREAM)),
+            stream: Stream(self.streams.handle(op.stream, handles::STREAM)),
             queue: queue.and_then(|queue| self.queue_name(queue)),
             engine,
             what: self.describe(op),

@@ -54,6 +54,8 @@ pub struct DeviceRecord {
     /// Its number in that process.
     pub device: i32,
     pub name: String,
+    /// The number of contexts: closed ones are summed up.
+    pub contexts: usize,
     pub copies: Classes,
     /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
@@ -129,8 +131,9 @@ pub struct LatencyRecord {
     pub priority: u8,
     /// The number of measured copies.
     pub count: u64,
-    pub p50_us: f64,
-    pub p99_us: f64,
+    /// None for several contexts, whose percentiles do not add up.
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
     pub max_us: f64,
 }
 

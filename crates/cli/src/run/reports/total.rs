@@ -74,7 +74,7 @@ pub struct DeviceTotal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyTotal {
     pub priority: u8,
-    /// The number of contexts with such copies.
+    /// The number of contexts with such copies; the closed ones of a process count as one.
     pub contexts: usize,
     /// The number of measured copies.
     pub count: u64,
@@ -184,7 +184,7 @@ impl Total {
 
 impl DeviceTotal {
     fn add(&mut self, device: &DeviceRecord) {
-        self.contexts += 1;
+        self.contexts += device.contexts.max(1);
         self.copies.urgent.add(device.copies.urgent);
         self.copies.kernel.add(device.copies.kernel);
         self.copies.engine.add(device.copies.engine);
@@ -219,9 +219,9 @@ impl DeviceTotal {
 impl LatencyTotal {
     fn add(&mut self, latency: &LatencyRecord) {
         let is_first = self.contexts == 0;
-        self.p50_us = is_first.then_some(latency.p50_us);
+        self.p50_us = latency.p50_us.filter(|_| is_first);
         let is_carried = is_first && report::carries(usize::try_from(latency.count).unwrap_or(usize::MAX), 0.99);
-        self.p99_us = is_carried.then_some(latency.p99_us);
+        self.p99_us = latency.p99_us.filter(|_| is_carried);
         self.contexts += 1;
         self.count += latency.count;
         self.max_us = self.max_us.max(latency.max_us);
@@ -321,6 +321,10 @@ mod tests {
         let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{context}, {context}]}}"#))]);
         assert_eq!((total.devices[0].processes, total.devices[0].contexts), (1, 2));
         assert_eq!(total.devices[0].latencies[0].p50_us, None);
+        let sum =
+            r#"{"device": 0, "name": "G", "contexts": 5, "latencies": [{"priority": 2, "count": 9, "p50_us": null}]}"#;
+        let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{sum}]}}"#))]);
+        assert_eq!((total.devices[0].contexts, total.devices[0].latencies[0].p50_us), (5, None), "closed ones");
     }
 
     #[test]
