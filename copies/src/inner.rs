@@ -141,7 +141,7 @@ impl Inner {
     pub(crate) fn start_watcher(&self) -> Result<Worker> {
         let [ends, watched, lost] = [(); 3].map(|()| Arc::clone(&self.records));
         let options = self.options.clone();
-        let watcher = Worker::start(
+        let watcher = Worker::start_small(
             &self.driver,
             "overtake-watcher",
             move || ends.bell.end(),

@@ -47,7 +47,7 @@ impl Opener {
             has_ended: AtomicBool::new(false),
         });
         let (its, its_driver) = (Arc::clone(&watched), Arc::clone(driver));
-        let thread = hal::spawn(driver, "overtake-probe", move || its.watch(its_driver.host(), &open))?;
+        let thread = hal::spawn_small(driver, "overtake-probe", move || its.watch(its_driver.host(), &open))?;
         Ok(Opener { driver: Arc::clone(driver), watched, thread: Some(thread) })
     }
 

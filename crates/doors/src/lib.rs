@@ -11,6 +11,7 @@
 //! | `fault.rs` | mistakes in a text, with their place |
 //! | `forks.rs` | whether this process is the child of another one |
 //! | `variable.rs` | variables that name files, and one that is set |
+//! | `threads.rs` | threads, which inherit nothing from the thread that starts them |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -24,4 +25,5 @@ mod listener;
 pub mod messages;
 mod panics;
 mod signals;
+pub mod threads;
 pub mod variable;
