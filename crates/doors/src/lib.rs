@@ -9,6 +9,7 @@
 //! | `descriptor.rs` | writes to a descriptor, at once or not at all |
 //! | `file.rs` | reading and writing files |
 //! | `fault.rs` | mistakes in a text, with their place |
+//! | `faults.rs` | whether the program handles faults in its memory |
 //! | `forks.rs` | whether this process is the child of another one |
 //! | `variable.rs` | variables that name files, and one that is set |
 //! | `threads.rs` | threads, which inherit nothing from the thread that starts them |
@@ -19,6 +20,7 @@
 
 mod descriptor;
 pub mod fault;
+pub mod faults;
 pub mod file;
 pub mod forks;
 mod listener;
