@@ -4,6 +4,7 @@
 //! | file | traffic |
 //! |---|---|
 //! | `messages.rs` | messages, to the program's own callback or else to standard error |
+//! | `caller.rs` | the state of a thread of the program that calls into code of ours |
 //! | `listener.rs` | the thread that calls the program's callback |
 //! | `panics.rs` | panics of the layer, which become messages |
 //! | `descriptor.rs` | writes to a descriptor, at once or not at all |
@@ -18,6 +19,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod caller;
 mod descriptor;
 pub mod fault;
 pub mod faults;
