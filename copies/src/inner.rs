@@ -21,6 +21,7 @@ use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
+use options::queues::LAUNCH_BLOCKING;
 use options::{Options, Transport};
 
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
@@ -73,7 +74,14 @@ impl Inner {
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
         stand_down_in_one_queue(&records, queues);
         // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
-        let kernel = options.enabled.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
+        if options.launches_block {
+            log::warn!(
+                "copies have no priorities, because {LAUNCH_BLOCKING} has each launch wait for its kernel: a copy kernel \
+                 would keep the program's thread until earlier work and more urgent copies are done"
+            );
+        }
+        let may_launch = options.enabled && !options.launches_block;
+        let kernel = may_launch.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
