@@ -73,15 +73,7 @@ impl Inner {
         ]);
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
         stand_down_in_one_queue(&records, queues);
-        // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
-        if options.launches_block {
-            log::warn!(
-                "copies have no priorities, because {LAUNCH_BLOCKING} has each launch wait for its kernel: a copy kernel \
-                 would keep the program's thread until earlier work and more urgent copies are done"
-            );
-        }
-        let may_launch = options.enabled && !options.launches_block;
-        let kernel = may_launch.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
+        let kernel = load_kernel(driver, &options);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
@@ -343,6 +335,22 @@ fn guard(
     let yields = Yield { word, lift: None, wait_max: options.kernel_wait_max };
     let guard = Guard::new(driver, findings, records, kernel, options.guard, yields, options.counters_from)?;
     Ok(guard.map(Arc::new))
+}
+
+/// The copy kernel, where copies may go by it. Loading a module waits for the device. Where copies are plain ones, it
+/// would wait for nothing.
+fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKernel>> {
+    if !options.enabled {
+        return None;
+    }
+    if options.launches_block {
+        log::warn!(
+            "copies have no priorities, because {LAUNCH_BLOCKING} has each launch wait for its kernel: a copy kernel \
+             would keep the program's thread until earlier work and more urgent copies are done"
+        );
+        return None;
+    }
+    CopyKernel::load(driver).ok().map(Arc::new)
 }
 
 /// Streams and events to begin with: all of them, or none.

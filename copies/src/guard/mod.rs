@@ -39,8 +39,8 @@ use scout::Scout;
 /// in another context, and waits for no work of this one: no thread may use a context during its destruction.
 const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
 
-const STANDS_STILL: &str = "the driver kept the test of a copy kernel waiting. A tool that has each launch wait for its \
-    kernel does that, such as a profiler, and so does another thread that frees memory or makes streams meanwhile.";
+const STANDS_STILL: &str = "the driver kept the test of a copy kernel waiting. A tool that has each launch wait for \
+    its kernel does that, such as a profiler, and so does another thread that frees memory or makes streams.";
 
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
