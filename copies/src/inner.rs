@@ -21,6 +21,7 @@ use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
+use options::queues::LAUNCH_BLOCKING;
 use options::{Options, Transport};
 
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
@@ -78,8 +79,7 @@ impl Inner {
         ]);
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
         stand_down_in_one_queue(&records, queues);
-        // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
-        let kernel = options.enabled.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
+        let kernel = load_kernel(driver, &options);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
@@ -149,7 +149,7 @@ impl Inner {
     pub(crate) fn start_watcher(&self) -> Result<Worker> {
         let [ends, watched, lost] = [(); 3].map(|()| Arc::clone(&self.records));
         let options = self.options.clone();
-        let watcher = Worker::start(
+        let watcher = Worker::start_small(
             &self.driver,
             "overtake-watcher",
             move || ends.bell.end(),
@@ -353,6 +353,22 @@ fn guard(
     let yields = Yield { word, lift: None, wait_max: options.kernel_wait_max };
     let guard = Guard::new(driver, findings, records, kernel, options.guard, yields, options.counters_from)?;
     Ok(guard.map(Arc::new))
+}
+
+/// The copy kernel, where copies may go by it. Loading a module waits for the device. Where copies are plain ones, it
+/// would wait for nothing.
+fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKernel>> {
+    if !options.enabled {
+        return None;
+    }
+    if options.launches_block {
+        log::warn!(
+            "copies have no priorities, because {LAUNCH_BLOCKING} has each launch wait for its kernel: a copy kernel \
+             would keep the program's thread until earlier work and more urgent copies are done"
+        );
+        return None;
+    }
+    CopyKernel::load(driver).ok().map(Arc::new)
 }
 
 /// Streams and events to begin with: all of them, or none.

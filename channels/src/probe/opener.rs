@@ -17,6 +17,10 @@ const OPENS_EVERY: Nanos = Nanos::from_ms(1);
 /// A probe that is kept out by another thread begins anew so often: that one may be opening a layer too, with some 50
 /// calls that wait for the device.
 const TURNS_MAX: u32 = 100;
+/// A probe that stands still at the same step in so many turns on end does not find out. The step does not wait for
+/// another thread then, but for a word of the probe itself: under a tool that has launches wait for their kernels, such
+/// as a profiler.
+const SAME_STEPS_MAX: u32 = 4;
 /// No words of the probe are closed.
 const NONE: u64 = u64::MAX;
 
@@ -34,6 +38,8 @@ struct Watched {
     opening: Mutex<()>,
     has_opened: AtomicBool,
     has_ended: AtomicBool,
+    /// The steps of this turn.
+    steps: AtomicU64,
 }
 
 impl Opener {
@@ -45,9 +51,10 @@ impl Opener {
             opening: Mutex::new(()),
             has_opened: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
+            steps: AtomicU64::new(0),
         });
         let (its, its_driver) = (Arc::clone(&watched), Arc::clone(driver));
-        let thread = hal::spawn(driver, "overtake-probe", move || its.watch(its_driver.host(), &open))?;
+        let thread = hal::spawn_small(driver, "overtake-probe", move || its.watch(its_driver.host(), &open))?;
         Ok(Opener { driver: Arc::clone(driver), watched, thread: Some(thread) })
     }
 
@@ -60,6 +67,7 @@ impl Opener {
         }
         let deadline = self.driver.host().now() + patience + STANDS_STILL;
         self.watched.deadline.store(deadline.0, Ordering::Release);
+        self.watched.steps.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -72,15 +80,22 @@ impl Opener {
 
     /// Runs the probe, and again where another thread kept it out: then it has seen nothing.
     pub fn in_turns<T>(&self, mut probe: impl FnMut() -> Result<T>) -> Result<T> {
-        for _ in 1..TURNS_MAX {
+        let (mut last, mut same) = (0, 0);
+        for _ in 0..TURNS_MAX {
+            self.watched.steps.store(0, Ordering::Relaxed);
+            self.watched.has_opened.store(false, Ordering::Release);
             let seen = probe();
             if self.rest().is_ok() {
                 return seen;
             }
-            self.watched.has_opened.store(false, Ordering::Release);
+            let step = self.watched.steps.load(Ordering::Relaxed);
+            same = if step == last { same + 1 } else { 1 };
+            last = step;
+            if same == SAME_STEPS_MAX {
+                break;
+            }
         }
-        let seen = probe();
-        self.rest().and(seen)
+        Err(kept_out())
     }
 
     /// Whether words have been opened in this turn.
@@ -124,8 +139,8 @@ impl Watched {
 
 fn kept_out() -> Error {
     let text = format!(
-        "another thread's call, such as cuMemFree, waited for the device and kept this one out for {STANDS_STILL}; \
-         open the layer while no other thread frees memory or makes streams"
+        "another thread's call, such as cuMemFree, waited for the device and kept this one out for {STANDS_STILL}, or \
+         a tool has launches wait for their kernels; open the layer while no other thread frees memory or makes streams"
     );
     Code::LAUNCH_TIMEOUT.at("overtake probe").because(text)
 }

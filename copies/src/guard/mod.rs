@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use channels::strikes::Strikes;
-use hal::{DevicePtr, Driver, Event, Host, Nanos, Result, Stream};
+use hal::{Code, DevicePtr, Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 use threads::Bell;
 
@@ -44,6 +44,8 @@ const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
 const ONE_QUEUE: &str = "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware \
                          queue, where a copy behind a bulk copy would keep out the rescue of the bulk copy. Set \
                          CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts.";
+const STANDS_STILL: &str = "the driver kept the test of a copy kernel waiting. A tool that has each launch wait for \
+    its kernel does that, such as a profiler, and so does another thread that frees memory or makes streams.";
 
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
@@ -124,7 +126,10 @@ impl Guard {
             }
         }
         let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel, gates);
-        let passes = findings.kernels_pass(self.carriers.len(), probe)?;
+        let passes = match findings.kernels_pass(self.carriers.len(), probe) {
+            Err(error) if error.code() == Code::LAUNCH_TIMEOUT => return Ok(Some(STANDS_STILL)),
+            found => found?,
+        };
         Ok((!passes).then_some(
             "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every other \
              kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 asks for \

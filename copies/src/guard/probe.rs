@@ -131,6 +131,22 @@ mod tests {
         assert_eq!(comes_true(&RealHost::new(), &mut || Ok(false)), Ok(false));
     }
 
+    /// A tool that has each launch wait for its kernel says so in no variable. Without an end after a few turns the
+    /// probe took 3 s.
+    #[test]
+    fn launches_that_wait_for_their_kernels_end_the_probe_soon() {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().launches_block(true).build());
+        let context = driver.primary_context_retain(hal::Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        let options = options::Options { channels: false, guard_bytes_min: Some(1 << 20), ..Default::default() };
+        let host = driver.host();
+        let before = host.now();
+        let overtake = crate::Overtake::attach(&driver, options).unwrap();
+        let span = host.now().since(before);
+        assert!(span < Nanos::from_ms(250), "{span}");
+        assert!(overtake.inner().guard.is_none() && !overtake.inner().may_use_kernel());
+    }
+
     /// The result of the probe on a model whose time does not pass by itself.
     fn found_in_real_time(connections: Connections) -> bool {
         let gpu = softgpu::SoftGpu::builder().connections(connections).build();

@@ -9,7 +9,7 @@ use terms::Direction;
 
 use super::areas::Areas;
 use super::pages::{Access, Pages, provide};
-use super::stores::{STREAMED_ROW_MIN, are_streamed, copy_streaming};
+use super::stores::{STREAMED_ROW_MIN, are_streamed, copy_streaming, copy_without_fault};
 
 const UNTAKEN: u8 = 0;
 const TAKEN: u8 = 1;
@@ -25,7 +25,7 @@ const GAP_BYTES_MAX: u64 = 4096;
 pub(super) enum Moved {
     /// Its bytes are in their place.
     Yes,
-    /// The system did not make its pages present, so no thread has touched them.
+    /// The system did not make its pages present, or has refused one of them since. No thread has had a fault there.
     Refused,
 }
 
@@ -34,6 +34,8 @@ pub(super) struct Call {
     pub(super) direction: Direction,
     pub(super) is_urgent: bool,
     areas: Areas,
+    /// Whether the program handles faults. Then no thread but the one inside the call may have one.
+    faults_are_handled: bool,
     /// Whether its targets in host memory, the program's or slots, are written past the caches.
     is_streamed: bool,
     pieces: Vec<Shape>,
@@ -63,6 +65,7 @@ impl Call {
             direction,
             is_urgent,
             areas,
+            faults_are_handled: doors::faults::are_handled(),
             is_streamed: are_streamed(direction, bytes, yields),
             states: pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect(),
             slots: pieces.iter().map(|_| AtomicU64::new(0)).collect(),
@@ -127,23 +130,25 @@ impl Call {
 
     /// Moves a piece that a thread of the pool has claimed.
     pub(super) fn work(&self, index: usize, host: &dyn Host) {
-        self.run(index, host);
+        self.run(index, host, !self.faults_are_handled);
         self.hands.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Moves a piece that has been offered, if no other thread does.
-    fn run(&self, index: usize, host: &dyn Host) {
+    fn run(&self, index: usize, host: &dyn Host, may_fault: bool) {
         let state = &self.states[index];
         if state.compare_exchange(UNTAKEN, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         // SAFETY: the piece has been offered, and is this thread's until its state says more.
-        let moved = unsafe { self.move_rows(index) };
+        let moved = unsafe { self.move_rows(index, may_fault) };
         host.copied(self.pieces[index].bytes());
         state.store(if moved { MOVED } else { REFUSED }, Ordering::Release);
     }
 
-    unsafe fn move_rows(&self, index: usize) -> bool {
+    /// Pages that were present may be gone or protected by the time that a thread touches them: another thread of the
+    /// program raises a write barrier, or cuts a file short. A thread that may not fault leaves it to the kernel.
+    unsafe fn move_rows(&self, index: usize, may_fault: bool) -> bool {
         let (shape, packed) = (&self.pieces[index], self.slots[index].load(Ordering::Relaxed));
         let (width, to_device) = (shape.width_bytes, self.direction == Direction::HostToDevice);
         let side = if to_device { shape.source } else { shape.target };
@@ -164,9 +169,11 @@ impl Call {
             // SAFETY: the slot has room for the piece, and the caller vouches for the program's rows, whose pages are
             // present. A slot is memory of ours, so the two do not overlap.
             unsafe {
-                match is_streamed {
-                    true => copy_streaming(from, to, width as usize),
-                    false => std::ptr::copy_nonoverlapping(from, to, width as usize),
+                match (may_fault, is_streamed) {
+                    (false, _) if !copy_without_fault(self.direction, theirs, ours, width as usize) => return false,
+                    (false, _) => {}
+                    (true, true) => copy_streaming(from, to, width as usize),
+                    (true, false) => std::ptr::copy_nonoverlapping(from, to, width as usize),
                 }
             }
         }
@@ -184,7 +191,7 @@ impl Call {
 
     /// The result of a piece that has been offered. The calling thread moves it itself if no other thread has begun.
     pub(super) fn settle(&self, index: usize, host: &dyn Host) -> Moved {
-        self.run(index, host);
+        self.run(index, host, true);
         host.wait_until(None, &mut || self.result(index).is_some());
         self.result(index).unwrap_or(Moved::Refused)
     }

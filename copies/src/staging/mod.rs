@@ -59,9 +59,8 @@ pub(crate) struct Staging {
 impl Staging {
     /// `None` where the options ask for none, or the process may use so few cores that the driver is faster.
     pub(crate) fn new(options: &Options) -> Option<Staging> {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = match options.staging_threads as usize {
-            0 => threads_for(cores),
+            0 => threads_for(doors::threads::cores()),
             threads => threads,
         };
         let slots = match options.staging_slots as usize {

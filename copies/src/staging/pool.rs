@@ -1,6 +1,4 @@
 //! The threads that fill and empty slots. They call no driver.
-#![allow(unsafe_code)] // signal masks
-
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -94,13 +92,12 @@ impl Pool {
 fn start(driver: &Arc<dyn Driver>, work: &Arc<Work>, number: usize) -> Result<Worker> {
     let [ends, moves] = [(); 2].map(|()| Arc::clone(work));
     let name = format!("overtake-stage-{number}");
-    Worker::start(driver, &name, move || ends.bells[number].end(), move |host| moves.go_on(number, host), || ())
+    Worker::start_small(driver, &name, move || ends.bells[number].end(), move |host| moves.go_on(number, host), || ())
 }
 
 impl Work {
     /// Moves pieces until the thread is to end.
     fn go_on(&self, number: usize, host: &dyn Host) {
-        block_signals();
         let bell = &self.bells[number];
         bell.listen();
         let (mut own, mut rung) = (Own::default(), bell.count());
@@ -180,15 +177,5 @@ impl Own {
 
     fn has_news(&self, work: &Work) -> bool {
         work.changes.load(Ordering::SeqCst) != self.changes || self.calls.iter().any(|call| call.has_offer())
-    }
-}
-
-/// Signals of the program are for threads of the program.
-fn block_signals() {
-    let mut all = std::mem::MaybeUninit::uninit();
-    // SAFETY: sigfillset initialises the set; a null pointer asks for no former mask.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
     }
 }

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use doors::caller::Kept;
+
 use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_PANIC, OVERTAKE_OK};
 
 thread_local! {
@@ -49,6 +51,7 @@ impl Failure {
 /// Runs the body of an export that returns a number. A panic becomes one.
 pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
     // A panic may leave state of the layer half changed; the layer takes its locks even if they are poisoned.
+    let _kept = Kept::new();
     let outcome = catch_unwind(AssertUnwindSafe(body));
     let outcome = outcome.unwrap_or_else(|payload| {
         Err(Failure::new(OVERTAKE_ERROR_PANIC, &format!("{call}: {}", panic_message(&*payload))))
@@ -65,6 +68,7 @@ pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
 
 /// Runs the body of an export that returns a value of its own.
 pub fn fence_value<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    let _kept = Kept::new();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 

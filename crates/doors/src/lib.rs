@@ -4,24 +4,30 @@
 //! | file | traffic |
 //! |---|---|
 //! | `messages.rs` | messages, to the program's own callback or else to standard error |
+//! | `caller.rs` | the state of a thread of the program that calls into code of ours |
 //! | `listener.rs` | the thread that calls the program's callback |
 //! | `panics.rs` | panics of the layer, which become messages |
 //! | `descriptor.rs` | writes to a descriptor, at once or not at all |
 //! | `file.rs` | reading and writing files |
 //! | `fault.rs` | mistakes in a text, with their place |
+//! | `faults.rs` | whether the program handles faults in its memory |
 //! | `forks.rs` | whether this process is the child of another one |
 //! | `variable.rs` | variables that name files, and one that is set |
+//! | `threads.rs` | threads, which inherit nothing from the thread that starts them |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod caller;
 mod descriptor;
 pub mod fault;
+pub mod faults;
 pub mod file;
 pub mod forks;
 mod listener;
 pub mod messages;
 mod panics;
 mod signals;
+pub mod threads;
 pub mod variable;

@@ -8,6 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use log::Level;
 
+use crate::threads;
+
 /// A function that receives messages, one at a time.
 pub type Listener = Box<dyn Fn(Level, &str) + Send + Sync>;
 
@@ -32,7 +34,7 @@ thread_local! {
     static CALLS: Cell<bool> = const { Cell::new(false) };
 }
 
-#[expect(clippy::disallowed_methods, reason = "this crate stands beside hal, which has the others' way to take a lock")]
+#[expect(clippy::disallowed_methods, reason = "this crate stands below hal, which has the others' way to take a lock")]
 fn post() -> MutexGuard<'static, Post> {
     POST.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -43,12 +45,12 @@ fn calls_listeners() -> bool {
 
 /// Replaces the listener. When this returns, no call of the former listener is running, unless this is called from
 /// within that listener.
-#[expect(clippy::disallowed_methods, reason = "it calls the program and no driver: no host need know it")]
+/// The listener's thread calls the program and no driver: no host need know it.
 pub(crate) fn replace(listener: Option<Listener>) -> std::io::Result<()> {
     let mut post = post();
     if listener.is_some() && post.queue.is_none() {
         let (queue, messages) = sync_channel(WAITING_MAX);
-        std::thread::Builder::new().name("overtake-messages".to_owned()).spawn(move || call(&messages))?;
+        threads::start("overtake-messages", threads::STACK_BYTES, move || call(&messages))?;
         post.queue = Some(queue);
     }
     let before = std::mem::replace(&mut post.listener, listener.map(Arc::new));

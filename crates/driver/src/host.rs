@@ -1,6 +1,7 @@
 //! Real time and real threads.
 #![allow(unsafe_code)] // the system's clock
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use hal::{Host, Nanos, ThreadToken, Wait};
@@ -13,6 +14,34 @@ const SPIN_SPAN: Nanos = Nanos::from_us(50);
 const YIELD_SPAN: Nanos = Nanos::from_ms(5);
 /// The length of its sleeps between looks.
 const NAP: Nanos = Nanos::from_us(50);
+/// After so many pauses a thread lets others have its processor: the one that it waits for may need it.
+const PAUSES_MAX: u32 = 4096;
+
+thread_local! {
+    /// The pauses of this thread.
+    static PAUSES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A moment of a thread that spins.
+#[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
+fn spin() {
+    std::hint::spin_loop();
+    let pauses = PAUSES.get().wrapping_add(1);
+    PAUSES.set(pauses);
+    if pauses.is_multiple_of(PAUSES_MAX) {
+        let_others_run();
+    }
+}
+
+/// A thread with a real-time policy has to sleep: yielding does not let ordinary threads in.
+#[cold]
+#[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
+fn let_others_run() {
+    match doors::threads::is_real_time() {
+        true => std::thread::sleep(Duration::from_nanos(NAP.0)),
+        false => std::thread::yield_now(),
+    }
+}
 
 /// The operating system's monotonic clock. Time 0 is the making of the host.
 #[derive(Debug)]
@@ -70,13 +99,12 @@ impl Host for RealHost {
             std::thread::sleep(Duration::from_nanos(span.0));
         }
         while self.now() < end {
-            std::hint::spin_loop();
+            spin();
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
     fn pause(&self) {
-        std::hint::spin_loop();
+        spin();
     }
 
     fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
@@ -140,6 +168,47 @@ mod tests {
         let deadline = host.now() + Nanos::from_ms(6);
         assert_eq!(host.wait_until(Some(deadline), &mut || false), Wait::Deadline);
         assert!(host.now() >= deadline);
+    }
+
+    /// Without a mend the second thread gets the processor when the system takes it from the first by force, after a
+    /// second.
+    #[test]
+    fn a_real_time_thread_that_pauses_lets_the_others_of_its_processor_run() {
+        let flag = AtomicBool::new(false);
+        let bind = || {
+            let mut parameters = libc::sched_param { sched_priority: 1 };
+            // SAFETY: a set of processors and parameters, both of the calling thread.
+            unsafe {
+                let mut one: libc::cpu_set_t = std::mem::zeroed();
+                libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut one);
+                let first = (0..1024).find(|number| libc::CPU_ISSET(*number, &one)).unwrap();
+                one = std::mem::zeroed();
+                libc::CPU_SET(first, &mut one);
+                libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one);
+                libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw mut parameters) == 0
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                if !bind() {
+                    return; // without the right to it no thread has such a policy
+                }
+                // It inherits the processor and the policy, and gives up the latter.
+                let ordinary = scope.spawn(|| {
+                    let none = libc::sched_param { sched_priority: 0 };
+                    // SAFETY: parameters of the calling thread.
+                    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const none) };
+                    flag.store(true, Ordering::Release);
+                });
+                let (host, mut pauses) = (RealHost::new(), 0_u64);
+                while !flag.load(Ordering::Acquire) {
+                    host.pause();
+                    pauses += 1;
+                }
+                assert!(host.now() < Nanos::from_ms(400), "{pauses} pauses took {}", host.now());
+                drop(ordinary);
+            });
+        });
     }
 
     #[test]

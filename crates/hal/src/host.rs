@@ -9,6 +9,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use doors::threads;
+
 use crate::{Code, Driver, Error, Nanos, Result};
 
 /// The end of a [`Host::wait_until`].
@@ -89,19 +91,37 @@ impl Drop for LeaveOnDrop<'_> {
     }
 }
 
-/// Starts a thread that takes part in the time of `driver`'s host. On an error the operating system has no thread to
-/// give, and `body` has been dropped without running.
-#[expect(clippy::disallowed_methods, reason = "all others come here")]
+/// Starts a thread that takes part in the time of `driver`'s host, and inherits nothing from the calling one
+/// ([`doors::threads`]). On an error the operating system has no thread to give, and `body` has been dropped without
+/// running.
 pub fn spawn<T: Send + 'static>(
     driver: &Arc<dyn Driver>,
     name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<HostThread<T>> {
+    spawn_with_stack(driver, name, threads::STACK_BYTES, body)
+}
+
+/// The same for a thread that runs code of these crates alone: it has a small stack.
+pub fn spawn_small<T: Send + 'static>(
+    driver: &Arc<dyn Driver>,
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<HostThread<T>> {
+    spawn_with_stack(driver, name, threads::SMALL_STACK_BYTES, body)
+}
+
+fn spawn_with_stack<T: Send + 'static>(
+    driver: &Arc<dyn Driver>,
+    name: &str,
+    stack_bytes: usize,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<HostThread<T>> {
     let token = driver.host().announce(name);
     let number = token.0;
     let done = Arc::new(AtomicBool::new(false));
     let (child_done, child_driver) = (Arc::clone(&done), Arc::clone(driver));
-    let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+    let started = threads::start(name, stack_bytes, move || {
         let host = child_driver.host();
         host.enter(token);
         let _leave = LeaveOnDrop { host, done: &child_done };

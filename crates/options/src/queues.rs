@@ -4,6 +4,8 @@
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// The variable of the queues for copies, in each direction.
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+/// The variable that has each launch return when its kernel is complete.
+pub const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 /// The driver makes so many of those if neither variable says anything.
 pub const COPY_QUEUES: u32 = 4;
 /// The most that the driver makes.
@@ -15,6 +17,11 @@ const QUEUES: u32 = 8;
 #[must_use]
 pub fn kernel_queues() -> u32 {
     queues_of(std::env::var(MAX_CONNECTIONS).ok().as_deref())
+}
+
+/// Whether this value of [`LAUNCH_BLOCKING`] has launches wait.
+pub(crate) fn launches_block(value: &str) -> bool {
+    !matches!(value.trim(), "" | "0")
 }
 
 fn queues_of(value: Option<&str>) -> u32 {

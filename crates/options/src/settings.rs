@@ -233,6 +233,8 @@ pub struct Options {
     pub guard_bytes_min: Option<u64>,
     /// Unused without `guard_bytes_min`.
     pub guard: GuardOptions,
+    /// Each launch returns when its kernel is complete, by CUDA's own variable: then no copy goes by kernel.
+    pub launches_block: bool,
     /// The bulk that need not go by kernel, because no copy seems to be in a hurry.
     pub calm: CalmOptions,
     /// Whether urgent copies go natively while no bulk is under way. Bulk that comes meanwhile begins beside them.
@@ -338,6 +340,7 @@ impl Default for Options {
             trace: false,
             guard_bytes_min: None,
             guard: GuardOptions::default(),
+            launches_block: false,
             calm: CalmOptions::default(),
             lull: false,
             load_ahead_kernels_max: 0,

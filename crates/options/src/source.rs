@@ -8,7 +8,7 @@ use doors::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::queues::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use crate::queues::{self, LAUNCH_BLOCKING, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
 use crate::variables;
@@ -109,6 +109,7 @@ impl Options {
                 self.guard.copy_queues = queues.clamp(1, 32);
             }
         }
+        self.launches_block |= lookup(LAUNCH_BLOCKING).is_some_and(|value| queues::launches_block(&value));
         faults
     }
 
@@ -176,6 +177,17 @@ mod tests {
         assert_eq!(by_variable.apply_variables(lookup), []);
         assert_eq!(by_file, by_variable);
         assert_eq!((by_file.priorities.count(), by_file.blocking_max), (8, Nanos::from_us(80)));
+    }
+
+    #[test]
+    fn launches_block_where_the_drivers_variable_says_so() {
+        let block = |value: Option<&str>| {
+            let mut options = Options::default();
+            let lookup = |name: &str| value.filter(|_| name == "CUDA_LAUNCH_BLOCKING").map(str::to_owned);
+            assert_eq!(options.apply_variables(lookup), []);
+            options.launches_block
+        };
+        assert_eq!([None, Some("0"), Some(""), Some("1"), Some(" 2 ")].map(block), [false, false, false, true, true]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::types::CUresult;
+use doors::caller::Kept;
 use shim::Native;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +17,10 @@ pub struct Outcome {
 }
 
 /// Runs `layer`, which may make the real call and returns its result, or `None` if it leaves the call alone. The real
-/// call is made at most once. If the layer has no result, it is made here.
+/// call is made at most once. If the layer has no result, it is made here. The thread cannot be cancelled meanwhile: a
+/// real call that the layer makes would be unwound through Rust code.
 pub fn run(native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> Outcome {
+    let kept = Kept::new();
     let answer = catch_unwind(AssertUnwindSafe(layer));
     let panicked = answer.is_err();
     // Dropping the payload of a panic could panic again.
@@ -25,12 +28,14 @@ pub fn run(native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> Outcome 
         std::mem::forget(thrown);
         None
     });
+    drop(kept);
     let result = answer.unwrap_or_else(|| native.answer());
     Outcome { result: CUresult(result), intercepted: answer.is_some(), panicked }
 }
 
 /// Asks the layer a question that the call can go on without. `None` if the layer panicked.
 pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
+    let _kept = Kept::new();
     catch_unwind(AssertUnwindSafe(layer)).map_err(std::mem::forget).ok()
 }
 

@@ -5,17 +5,33 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::object;
+
 /// The versions of `dlsym` in glibc: since it is in libc itself, before that on x86-64, and before that on aarch64.
 const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
 
-/// The hook jumps through this word.
-pub static REAL_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// glibc's own.
+static REAL_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Fills [`REAL_DLSYM`]. Neither allocates nor logs: it may run before any constructor.
+/// The one that the program would call without this library: glibc's, or that of an interposer behind this library. The
+/// hook jumps through this word.
+pub static NEXT_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Fills both words. Neither allocates nor logs: it may run before any constructor.
 pub fn find_dlsym() {
-    if !REAL_DLSYM.load(Ordering::Relaxed).is_null() {
+    if !NEXT_DLSYM.load(Ordering::Acquire).is_null() {
         return;
     }
+    find_real();
+    // A search for a version of glibc's passes over an interposer without versions.
+    // SAFETY: a special handle, and a NUL-terminated literal.
+    let next = unsafe { dlsym(libc::RTLD_NEXT, c"dlsym".as_ptr()) };
+    let is_other = !next.is_null() && !object::is_ours(next);
+    let next = if is_other { next } else { REAL_DLSYM.load(Ordering::Relaxed) };
+    NEXT_DLSYM.store(next, Ordering::Release);
+}
+
+fn find_real() {
     for version in VERSIONS {
         // SAFETY: both strings are NUL-terminated literals.
         let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
@@ -30,12 +46,31 @@ pub fn find_dlsym() {
 /// # Safety
 /// `handle` is a handle of dlopen's or one of its special values; `name` is NUL-terminated.
 pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const libc::c_char) -> *mut c_void {
+    if REAL_DLSYM.load(Ordering::Relaxed).is_null() {
+        find_real();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { through(&REAL_DLSYM, handle, name) }
+}
+
+/// The answer of the next `dlsym`: the program's, if this library were not there.
+///
+/// # Safety
+/// As for [`dlsym`].
+pub unsafe fn next_dlsym(handle: *mut c_void, name: *const libc::c_char) -> *mut c_void {
     find_dlsym();
-    let real = REAL_DLSYM.load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { through(&NEXT_DLSYM, handle, name) }
+}
+
+/// # Safety
+/// As for [`dlsym`].
+unsafe fn through(word: &AtomicPtr<c_void>, handle: *mut c_void, name: *const libc::c_char) -> *mut c_void {
+    let real = word.load(Ordering::Relaxed);
     if real.is_null() {
         return null_mut();
     }
-    // SAFETY: the word holds the address of glibc's dlsym, whose prototype this is.
+    // SAFETY: the word holds the address of a dlsym, whose prototype this is.
     let real = unsafe {
         std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, *const libc::c_char) -> *mut c_void>(real)
     };

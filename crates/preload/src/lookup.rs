@@ -1,12 +1,12 @@
 //! The exported `dlsym`. A program that looks up a hooked function of the driver gets the hook; every other lookup gets
-//! glibc's answer.
+//! the answer of the next `dlsym`: glibc's, or that of an interposer behind this library.
 #![allow(unsafe_code)] // machine code and C strings
 
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
-use crate::loader::{self, REAL_DLSYM};
+use crate::loader::{self, NEXT_DLSYM};
 use crate::object::{self, Deployment};
 use crate::{driver, hooks, rows, slots, state};
 
@@ -45,7 +45,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "2:",
         "ret",
         filter = sym filter,
-        real = sym REAL_DLSYM,
+        real = sym NEXT_DLSYM,
     )
 }
 
@@ -72,7 +72,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "mov x0, x16",
         "ret",
         filter = sym filter,
-        real = sym REAL_DLSYM,
+        real = sym NEXT_DLSYM,
     )
 }
 
@@ -86,7 +86,7 @@ unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char, caller: *c
         return Answer::JUMP;
     }
     // SAFETY: as above; the handle is the caller's promise.
-    let found = unsafe { loader::dlsym(handle, name) };
+    let found = unsafe { loader::next_dlsym(handle, name) };
     if found.is_null() && handle != libc::RTLD_DEFAULT {
         return Answer::with(null_mut());
     }
@@ -108,17 +108,20 @@ fn is_driver_name(name: &[u8]) -> bool {
 }
 
 /// # Safety
-/// `name` is NUL-terminated, and `found` is the real dlsym's answer for it through `handle`.
+/// `name` is NUL-terminated, and `found` is the next dlsym's answer for it through `handle`.
 unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) -> Answer {
     // SAFETY: the caller's promise.
     let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
     let Some(number) = rows::hooked(bytes) else { return Answer::with(found) };
-    if !driver::is_known() && driver::meet(found, handle) {
-        // `meet` has left a message for dlerror behind. A lookup that succeeds takes it away.
-        // SAFETY: the caller's promise.
-        unsafe { loader::dlsym(handle, name) };
+    // An interposer may answer with a function of its own in the place of the driver's. Then that is the real one.
+    // SAFETY: the caller's promise.
+    let theirs = unsafe { loader::dlsym(handle, name) };
+    let has_failed = theirs.is_null() || !driver::is_known() && driver::meet(theirs, handle);
+    if has_failed {
+        // A lookup of ours has left a message for dlerror behind. The program's has not failed.
+        loader::forget_error();
     }
-    let ours = driver::holds(found) && slots::learn(number, found);
+    let ours = driver::holds(theirs) && slots::learn(number, found);
     Answer::with(if ours { hooks::address(number).cast_mut() } else { found })
 }
 

@@ -64,6 +64,7 @@ fn start() {
     if off() || LIFE.compare_exchange(FRESH, STARTING, Ordering::AcqRel, Ordering::Acquire).is_err() {
         return;
     }
+    let _kept = doors::caller::Kept::new();
     let begun = catch_unwind(AssertUnwindSafe(|| {
         doors::messages::install();
         doors::messages::catch_panics();
@@ -94,6 +95,7 @@ extern "C" fn exiting() {
     if known == FORKED {
         LIFE.store(FORKED, Ordering::SeqCst);
     } else if known != BROKEN {
+        let _kept = doors::caller::Kept::new();
         let _ = catch_unwind(shim::exiting);
     }
 }

@@ -25,11 +25,21 @@ const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captur
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
 
 /// Clients that also run with their pageable copies staged.
-const STAGED: &[&str] =
-    &["torn", "pageable", "kinds_linked", "kinds_by_gpa_ptds", "mixed", "freed", "interrupted", "captures", "endings"];
+const STAGED: &[&str] = &[
+    "torn",
+    "pageable",
+    "kinds_linked",
+    "kinds_by_gpa_ptds",
+    "mixed",
+    "freed",
+    "interrupted",
+    "captures",
+    "endings",
+    "guests",
+];
 
 /// Clients most of whose pageable copies are staged then.
-const MOSTLY_STAGED: &[&str] = &["pageable", "endings"];
+const MOSTLY_STAGED: &[&str] = &["pageable", "endings", "guests"];
 
 /// Clients that make the drop-in write a message: on a thread of the program's, and on one of its own.
 const SPEAKING: &[&str] = &["hazard_c_1_queue", "hazard_b"];

@@ -93,6 +93,9 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
         Process::new(start, options)
     });
     if first {
+        // Later the program may have bound all its threads.
+        doors::threads::processors();
+        doors::faults::expect_handlers();
         process.watch_waits();
         process.settings.faults.iter().for_each(|fault| log::warn!("{fault}"));
         process.settings.warnings.iter().for_each(|warning| log::warn!("{warning}"));

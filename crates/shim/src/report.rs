@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use copies::{ClassSnapshot, Statistics};
+use doors::threads;
 use hal::locks::lock;
 use serde::Serialize;
 
@@ -379,12 +380,12 @@ fn folder() -> Option<PathBuf> {
     doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
-/// Starts the thread that keeps the report up to date, if a report is wanted.
-#[expect(clippy::disallowed_methods, reason = "it calls no driver, and nothing waits for it")]
+/// Starts the thread that keeps the report up to date, if a report is wanted. It calls no driver, and nothing waits for
+/// it: no host need know it.
 pub(crate) fn begin() {
     if folder().is_some() {
         // Without the thread the report is written at exit only.
-        let _ = std::thread::Builder::new().name("overtake-report".to_owned()).spawn(keep_up_to_date);
+        let _ = threads::start("overtake-report", threads::STACK_BYTES, keep_up_to_date);
     }
 }
 

@@ -12,6 +12,8 @@ use crate::planted::Planted;
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// The variable that sets the pools of copy queues. There it takes precedence over [`MAX_CONNECTIONS`].
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+/// The variable that has a launch return when its kernel is complete. The driver takes 0 for no.
+pub const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 /// The variable that names a preset or a TOML file.
 pub const PRESET: &str = "OVERTAKE_SOFT_PRESET";
 /// The variable that plans faults; [`Fault::parse_all`] describes its format.
@@ -58,6 +60,7 @@ pub struct Builder {
     planted: Vec<Planted>,
     trace: bool,
     reuses_handles: bool,
+    launches_block: bool,
 }
 
 impl Default for Builder {
@@ -73,6 +76,7 @@ impl Default for Builder {
             planted: Vec::new(),
             trace: false,
             reuses_handles: false,
+            launches_block: false,
         }
     }
 }
@@ -148,8 +152,14 @@ impl Builder {
         self
     }
 
-    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`PRESET`], [`FAULTS`],
-    /// [`DEVICES`] and [`HANDLES`].
+    /// Whether a launch returns when its kernel is complete, as the application's environment may ask.
+    pub fn launches_block(mut self, block: bool) -> Builder {
+        self.launches_block = block;
+        self
+    }
+
+    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`LAUNCH_BLOCKING`],
+    /// [`PRESET`], [`FAULTS`], [`DEVICES`] and [`HANDLES`].
     ///
     /// # Errors
     /// A variable of ours that does not parse. CUDA's variables are then ignored, as the driver ignores them.
@@ -165,6 +175,8 @@ impl Builder {
         let connections = |name| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
         self.connections.max = connections(MAX_CONNECTIONS).or(self.connections.max);
         self.connections.copy = connections(MAX_COPY_CONNECTIONS).or(self.connections.copy);
+        let number = |text: String| text.trim().parse::<i64>().ok();
+        self.launches_block |= variable(LAUNCH_BLOCKING).and_then(number).is_some_and(|number| number != 0);
         if let Some(name) = variable(PRESET) {
             self = self.preset(&name).map_err(|why| format!("{PRESET}: {why}"))?;
         }
@@ -192,6 +204,7 @@ impl Builder {
         self.connections.apply(&mut parameters);
         let mut model = Model::new(parameters, self.devices, self.kernels, self.planted);
         model.payload = self.payload;
+        model.launches_block = self.launches_block;
         model.trace = self.trace.then(Vec::new);
         self.faults.into_iter().for_each(|fault| model.inject(fault));
         if self.reuses_handles {

@@ -5,7 +5,7 @@ use hal::{Code, Event, MemOp, Result, Stream};
 use crate::gpu::SoftGpu;
 use crate::host::{Await, Turn};
 use crate::model::{
-    Caller, Class, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, Work, scatter,
+    Caller, Class, ContextKey, Failure, FillJob, Model, Ns, OpKey, Outcome, Request, StreamKey, Work, scatter,
 };
 use crate::parameters::HostParameters;
 
@@ -76,6 +76,24 @@ impl SoftGpu {
         self.call(name, |turn| {
             let (caller, key) = self.enter_stream(turn, stream, cost)?;
             body(turn.model(), caller, key)
+        })
+    }
+
+    /// As [`SoftGpu::submit`], for a launch, whose operation the call waits for if launches block.
+    pub(crate) fn submit_launch(
+        &self,
+        name: &'static str,
+        stream: Stream,
+        cost: impl FnOnce(&HostParameters) -> Ns,
+        body: impl FnOnce(&mut Model, Caller, StreamKey) -> Outcome<Option<OpKey>>,
+    ) -> Result<()> {
+        self.call(name, |turn| {
+            let (caller, key) = self.enter_stream(turn, stream, cost)?;
+            let launched = body(turn.model(), caller, key)?;
+            match launched.filter(|_| turn.model().launches_block) {
+                Some(op) => self.block(turn, Await::Op(op)),
+                None => Ok(()),
+            }
         })
     }
 

@@ -31,7 +31,24 @@ impl Worker {
     ) -> Result<Worker> {
         let its_driver = Arc::clone(driver);
         let thread = hal::spawn(driver, name, move || persist(|| body(its_driver.host()), retreat))?;
-        Ok(Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread), process: Process::this() })
+        Ok(Worker::of(driver, end, thread))
+    }
+
+    /// The same for a body that calls neither the driver nor a user's code: it has a small stack.
+    pub fn start_small(
+        driver: &Arc<dyn Driver>,
+        name: &str,
+        end: impl Fn() + Send + Sync + 'static,
+        mut body: impl FnMut(&dyn Host) + Send + 'static,
+        retreat: impl Fn() + Send + 'static,
+    ) -> Result<Worker> {
+        let its_driver = Arc::clone(driver);
+        let thread = hal::spawn_small(driver, name, move || persist(|| body(its_driver.host()), retreat))?;
+        Ok(Worker::of(driver, end, thread))
+    }
+
+    fn of(driver: &Arc<dyn Driver>, end: impl Fn() + Send + Sync + 'static, thread: HostThread<()>) -> Worker {
+        Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread), process: Process::this() }
     }
 
     /// Asks the thread to end. Of several threads all are asked before the first is waited for: to wait for one lets

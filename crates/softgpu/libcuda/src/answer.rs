@@ -40,6 +40,7 @@ pub fn require(condition: bool, code: Code) -> Answer {
 
 /// Runs the body of an entry point. A panic in it becomes `CUDA_ERROR_UNKNOWN`: unwinding into C is undefined.
 pub fn fence(body: impl FnOnce() -> Answer) -> CUresult {
+    let _kept = doors::caller::Kept::new();
     loading::come_in();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult(0),

@@ -13,7 +13,7 @@ use crate::submit::LAUNCH;
 /// # Safety
 /// The pointers of the launch are those that the kernel's declaration asks for.
 pub(super) unsafe fn launch(gpu: &SoftGpu, launch: &Launch<'_>) -> Result<()> {
-    gpu.submit("cuLaunchKernel", launch.stream, LAUNCH, |model, caller, key| {
+    gpu.submit_launch("cuLaunchKernel", launch.stream, LAUNCH, |model, caller, key| {
         let (function, sizes) = model.function(caller, launch.function)?;
         // SAFETY: the caller promises as many pointers as the kernel declares parameters, each to as many
         // bytes.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 
+use doors::threads;
 use hal::Wait;
 use hal::locks::unpoisoned;
 
@@ -15,12 +16,11 @@ const LOOK: Duration = Duration::from_micros(20);
 /// The longest sleep of a thread, in case a wake-up was for another thread.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Starts the thread that moves the device.
-#[expect(clippy::disallowed_methods, reason = "the device itself, as far as any thread can tell")]
+/// Starts the thread that moves the device: the device itself, as far as any thread can tell.
 pub(super) fn start(shared: &Arc<Shared>) {
     let weak = Arc::downgrade(shared);
     let body = move || while tick(&weak) {};
-    let thread = std::thread::Builder::new().name("soft-gpu-clock".to_owned()).spawn(body);
+    let thread = threads::start("soft-gpu-clock", threads::STACK_BYTES, body);
     thread.expect("the operating system refused a thread");
 }
 

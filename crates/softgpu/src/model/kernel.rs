@@ -212,14 +212,19 @@ impl Model {
     }
 
     /// Queues a launch.
-    pub(crate) fn launch_submit(&mut self, caller: Caller, stream: StreamKey, request: LaunchRequest) -> Outcome<()> {
+    pub(crate) fn launch_submit(
+        &mut self,
+        caller: Caller,
+        stream: StreamKey,
+        request: LaunchRequest,
+    ) -> Outcome<Option<OpKey>> {
         let plan = self.launch_plan(stream, request)?;
         if self.capture_node(stream, || Work::Kernel(plan.clone()))? {
-            return Ok(());
+            return Ok(None);
         }
         self.counts.launches += 1;
-        self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Kernel(Box::new(plan.job())));
-        Ok(())
+        let job = Kind::Kernel(Box::new(plan.job()));
+        Ok(Some(self.submit(stream, caller.at, Route::Class(Class::Compute), job)))
     }
 
     fn launch_plan(&self, stream: StreamKey, request: LaunchRequest) -> Outcome<LaunchPlan> {

@@ -167,6 +167,8 @@ pub(crate) struct Model {
     /// Counts the device's effects on memory. A waiting host thread looks again when this changes.
     pub(crate) effects: u64,
     pub(crate) trace: Option<Vec<TraceEntry>>,
+    /// A launch returns when its kernel is complete: `CUDA_LAUNCH_BLOCKING`.
+    pub(crate) launches_block: bool,
 }
 
 impl Model {
@@ -203,6 +205,7 @@ impl Model {
             counts: Counts::default(),
             effects: 0,
             trace: None,
+            launches_block: false,
         }
     }
 
