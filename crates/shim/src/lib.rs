@@ -47,6 +47,7 @@ mod waits;
 mod witness;
 
 pub use ::copies::copy::Native;
+pub use ::copies::registered::{registered, unregistering};
 pub use call::Call;
 pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
 pub use copies::{
