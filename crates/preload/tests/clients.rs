@@ -25,7 +25,8 @@ const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captur
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
 
 /// Clients that also run with their pageable copies staged.
-const STAGED: &[&str] = &["pageable", "kinds_linked", "kinds_by_gpa_ptds", "mixed", "freed", "interrupted", "captures"];
+const STAGED: &[&str] =
+    &["pageable", "places", "kinds_linked", "kinds_by_gpa_ptds", "mixed", "freed", "interrupted", "captures"];
 
 /// Clients that make the drop-in write a message: on a thread of the program's, and on one of its own.
 const SPEAKING: &[&str] = &["hazard_c_1_queue", "hazard_b"];
