@@ -1,19 +1,19 @@
-//! The memory that a kernel of the layer's context may be given. The driver reaches further, and judges what it refuses:
-//! whatever is in doubt here is left to it.
+//! The memory that a kernel of the layer's context may be given. The driver reaches further, and judges what it
+//! refuses: whatever is in doubt here is left to it.
 //!
 //! Kernels reach the allocations of their own context. Those of other contexts of the same device are in other address
-//! spaces, and those of other devices need access that was enabled; only copies between devices by kernel may need them.
-//! Memory of no context is a pool's or mapped, and the driver tells whether it may be written. A copy past the end of an
-//! allocation is refused, whatever lies behind it, unless both are pieces that were mapped side by side: there the
-//! driver is asked about each, because a hole between them shows nowhere else.
+//! spaces, and those of other devices need access that was enabled; only copies between devices by kernel may need
+//! them. Memory of no context is a pool's or mapped, and the driver tells whether it may be written. A copy past the
+//! end of an allocation is refused, whatever lies behind it, unless both are pieces that were mapped side by side:
+//! there the driver is asked about each, because a hole between them shows nowhere else.
 
 use hal::{Context, Device, Driver, MemoryKind, PointerExtent};
 
 use crate::registered;
 
-/// The pieces of mapped memory that any copy may span, and the bytes of a copy for each further one. PyTorch maps 20 MiB
-/// at a time. The question about a piece takes less than a hundredth of the time of so many bytes. Nothing is remembered
-/// of the answers: pieces come and go unseen.
+/// The pieces of mapped memory that any copy may span, and the bytes of a copy for each further one. PyTorch maps 20
+/// MiB at a time. The question about a piece takes less than a hundredth of the time of so many bytes. Nothing is
+/// remembered of the answers: pieces come and go unseen.
 const PIECES: u64 = 8;
 const BYTES_PER_PIECE: u64 = 16 << 20;
 

@@ -112,8 +112,8 @@ impl Planned<'_> {
         }
     }
 
-    /// Whether the driver would accept both sides, and the host's side is in memory if it is read. Several threads would
-    /// read a cold file out of order.
+    /// Whether the driver would accept both sides, and the host's side is in memory if it is read. Several threads
+    /// would read a cold file out of order.
     fn is_stageable(&self, shape: &Shape) -> bool {
         let [target, source] = shape.extents();
         let reads_host = self.direction() == Direction::HostToDevice;

@@ -10,8 +10,8 @@
 //!   captured kernels, copies, memsets, waits and writes.
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
-//! - Memory of pools, and pieces of memory mapped into reserved addresses ([`SoftGpu::map`]). Kernels fault on memory of
-//!   other contexts, unless peer access was enabled, and where they write to memory registered for reading only.
+//! - Memory of pools, and pieces of memory mapped into reserved addresses ([`SoftGpu::map`]). Kernels fault on memory
+//!   of other contexts, unless peer access was enabled, and where they write to memory registered for reading only.
 //! - Memory and semaphores of another API, by descriptor ([`ForeignMemory`], [`ForeignSemaphore`]).
 //! - Waits and writes of 32 and 64 bits with all four conditions, and batches of up to 255.
 //! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] lists those that always are).
