@@ -17,6 +17,7 @@ use crate::findings::Findings;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
+use crate::reach::Home;
 use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
@@ -55,6 +56,7 @@ pub struct Inner {
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
     going: Option<Going>,
     pub(crate) context: CudaContext,
+    pub(crate) home: Home,
     process: Process,
 }
 
@@ -104,6 +106,7 @@ impl Inner {
             _probed: probed,
             going: None,
             context: context.clone(),
+            home: Home { context: context.raw(), device: context.device()? },
             process: Process::this(),
         };
         inner.tell(queues);

@@ -37,7 +37,10 @@ mod overtake;
 mod placement;
 mod pool;
 mod queue;
+mod reach;
 mod records;
+#[doc(hidden)] // for crates/shim
+pub mod registered;
 mod request;
 mod service;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hal::{Code, Device, DevicePtr, Result};
+use hal::{Code, DevicePtr, Result};
 use terms::{Direction, Priority};
 
 use crate::decide::Reason;
@@ -55,7 +55,6 @@ const READY: usize = 2;
 /// ```
 pub struct CopyQueue {
     batches: Arc<Batches>,
-    device: Device,
     reserve: usize,
     is_literal: bool,
     places: Places,
@@ -86,10 +85,8 @@ impl CopyQueue {
     pub fn new(stream: &PriorityStream, reserve: usize) -> Result<CopyQueue> {
         let stream = Arc::clone(stream.state());
         let inner = &stream.inner;
-        let (batches, device) = (inner.batches()?, inner.context.device()?);
         let queue = CopyQueue {
-            batches,
-            device,
+            batches: inner.batches()?,
             reserve: reserve.max(1),
             is_literal: false,
             places: Places::default(),
@@ -159,9 +156,9 @@ impl CopyQueue {
         self.check(target | source | bytes)?;
         let priority = request.priority.unwrap_or(self.stream.priority);
         self.stream.inner.check(priority, "overtake CopyQueue::copy")?;
-        let driver = &*self.stream.inner.driver;
+        let (driver, home) = (&*self.stream.inner.driver, &self.stream.inner.home);
         let is_small = bytes <= SERVED_BYTES_MAX && shape.is_linear();
-        let way = is_small.then(|| self.places.of_copy(driver, self.device, target, source, bytes)).flatten();
+        let way = is_small.then(|| self.places.of_copy(driver, home, target, source, bytes)).flatten();
         let Some(way) = way else {
             self.others.push(Other::Copy(*request));
             return Ok(());
@@ -183,8 +180,9 @@ impl CopyQueue {
             return Ok(());
         }
         self.check(target.0 | bytes)?;
-        let (driver, is_small) = (&*self.stream.inner.driver, bytes <= SERVED_BYTES_MAX);
-        let way = is_small.then(|| self.places.of_set(driver, self.device, target.0, bytes)).flatten();
+        let (driver, home) = (&*self.stream.inner.driver, &self.stream.inner.home);
+        let is_small = bytes <= SERVED_BYTES_MAX;
+        let way = is_small.then(|| self.places.of_set(driver, home, target.0, bytes)).flatten();
         let direction = way.map_or(Direction::DeviceToDevice, |way| way.direction);
         let entry = Entry { target: target.0, content: Content::Value(value), bytes, direction };
         let Some(way) = way else {

@@ -44,8 +44,9 @@
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
 //!
-//! Only the native way leaves the end of an allocation to the driver: a kernel would destroy the context where the
-//! driver refuses the copy. A native copy gets a ticket if it comes after copies that are less urgent ([`is_tracked`]).
+//! Only the native way leaves addresses to the driver: a kernel would destroy the context where the driver refuses the
+//! copy, and where it reaches further (`reach.rs`). A native copy gets a ticket if it comes after copies that are less
+//! urgent ([`is_tracked`]).
 //!
 //! A copy goes early if it is the most urgent on its engine, the caller has named its direction and has not stated that
 //! the copy cannot begin yet, it comes after no less urgent copy, and its call may return before it has completed. The

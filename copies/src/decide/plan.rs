@@ -13,7 +13,7 @@ pub enum Reason {
     Pageable,
     /// Managed memory.
     Managed,
-    /// The driver gave an error for the addresses.
+    /// The driver gave an error for the addresses, or does not say that kernels of the context reach all of the memory.
     Unknown,
     /// It stays on one device, and `on_device_transport` is native.
     OnDevice,

@@ -3,8 +3,10 @@
 
 use std::ops::Range;
 
-use hal::{Device, Driver, MemoryKind};
+use hal::Driver;
 use terms::Direction;
+
+use crate::reach::{Home, Use};
 
 /// The number of allocations that are known at once.
 const KNOWN_MAX: usize = 8;
@@ -14,6 +16,8 @@ const KNOWN_MAX: usize = 8;
 struct Known {
     memory: Range<u64>,
     is_on_device: bool,
+    /// Whether it may be written, as far as somebody has asked.
+    writes: bool,
     /// From the driver's addresses to those of the device.
     shift: u64,
 }
@@ -39,17 +43,17 @@ impl Places {
         self.next = 0;
     }
 
-    /// The way of a copy, if a kernel on this device can make it and it lies within its allocations.
+    /// The way of a copy, if a kernel of this context can make it and it lies within its allocations.
     pub(crate) fn of_copy(
         &mut self,
         driver: &dyn Driver,
-        device: Device,
+        home: &Home,
         target: u64,
         source: u64,
         bytes: u64,
     ) -> Option<Way> {
-        let (target_on_device, target_shift) = self.find(driver, device, target, bytes)?;
-        let (source_on_device, source_shift) = self.find(driver, device, source, bytes)?;
+        let (target_on_device, target_shift) = self.find(driver, home, target, bytes, true)?;
+        let (source_on_device, source_shift) = self.find(driver, home, source, bytes, false)?;
         let direction = match (target_on_device, source_on_device) {
             (true, false) => Direction::HostToDevice,
             (false, true) => Direction::DeviceToHost,
@@ -61,19 +65,28 @@ impl Places {
     }
 
     /// The way of a set.
-    pub(crate) fn of_set(&mut self, driver: &dyn Driver, device: Device, target: u64, bytes: u64) -> Option<Way> {
-        let (is_on_device, target_shift) = self.find(driver, device, target, bytes)?;
+    pub(crate) fn of_set(&mut self, driver: &dyn Driver, home: &Home, target: u64, bytes: u64) -> Option<Way> {
+        let (is_on_device, target_shift) = self.find(driver, home, target, bytes, true)?;
         let direction = if is_on_device { Direction::DeviceToDevice } else { Direction::DeviceToHost };
         Some(Way { direction, target_shift, source_shift: 0 })
     }
 
     /// Whether the memory is the device's, and the distance to the device's address for it.
-    fn find(&mut self, driver: &dyn Driver, device: Device, address: u64, bytes: u64) -> Option<(bool, u64)> {
-        let holds = |known: &Known| known.memory.contains(&address) && bytes <= known.memory.end - address;
+    fn find(
+        &mut self,
+        driver: &dyn Driver,
+        home: &Home,
+        address: u64,
+        bytes: u64,
+        writes: bool,
+    ) -> Option<(bool, u64)> {
+        let is_fit = |known: &Known| known.writes || !writes;
+        let is_inside = |known: &Known| known.memory.contains(&address) && bytes <= known.memory.end - address;
+        let holds = |known: &Known| is_fit(known) && is_inside(known);
         if let Some(known) = self.known.iter().find(|known| holds(known)) {
             return Some((known.is_on_device, known.shift));
         }
-        let known = ask(driver, device, address)?;
+        let known = ask(driver, home, address, writes)?;
         let found = holds(&known).then_some((known.is_on_device, known.shift));
         match self.known.get_mut(self.next) {
             Some(oldest) => *oldest = known,
@@ -84,13 +97,8 @@ impl Places {
     }
 }
 
-fn ask(driver: &dyn Driver, device: Device, address: u64) -> Option<Known> {
-    let info = driver.pointer_info(address).ok()?;
-    let (is_on_device, seen) = match info.kind {
-        MemoryKind::Pinned => (false, info.device_pointer?.0),
-        MemoryKind::Device if info.device == Some(device) => (true, address),
-        _ => return None,
-    };
-    let end = address.checked_add(driver.pointer_bytes_left(address).ok()?)?;
-    Some(Known { memory: address..end, is_on_device, shift: seen.wrapping_sub(address) })
+fn ask(driver: &dyn Driver, home: &Home, address: u64, writes: bool) -> Option<Known> {
+    let found = home.find(driver, address, Use { writes, may_be_far: false })?;
+    let memory = address..address.checked_add(found.bytes)?;
+    Some(Known { memory, is_on_device: found.is_on_device, writes, shift: found.shift })
 }

@@ -6,10 +6,11 @@ use terms::Direction;
 use crate::decide::{Company, Others, Question, Turn, whole};
 use crate::native::Native;
 use crate::placement::Placement;
+use crate::reach::Use;
 use crate::records::Passed;
 use crate::submit::asked::{Asked, Placed};
 use crate::submit::batch::combine;
-use crate::submit::place::{is_allocated, place};
+use crate::submit::place::place;
 
 impl Asked<'_> {
     /// The priorities on the copy's engine, or on all engines if `direction` is unknown or left to the driver; see
@@ -72,7 +73,8 @@ impl Placed<'_> {
             Question::Dependencies => self.look_ahead(),
             Question::Capture => self.look_for_captures(),
             Question::Together => {
-                let combined = combine(&*self.asked.inner().driver, self.asked.cargo.requests());
+                let inner = self.asked.inner();
+                let combined = combine(&*inner.driver, &inner.home, self.asked.cargo.requests());
                 self.known.is_together = Some(combined.is_some());
                 let (placement, pieces) = combined.unwrap_or((Placement::UNKNOWN, Vec::new()));
                 (self.known.placement, self.pieces) = (Some(placement), pieces);
@@ -151,10 +153,12 @@ impl Placed<'_> {
         self.asked.stream.is_in_lull(direction, self.asked.priority, company)
     }
 
-    /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).
+    /// Whether a kernel reaches all of both sides. A batch of which it does not has no placement ([`combine`]).
     fn lies_within(&self) -> bool {
         let [request] = self.asked.cargo.requests() else { return true };
-        let (driver, shape) = (&*self.asked.inner().driver, request.shape.flattened());
-        shape.extents().into_iter().all(|(address, bytes)| is_allocated(driver, address, bytes))
+        let (inner, [target, source]) = (self.asked.inner(), request.shape.flattened().extents());
+        let may_be_far = self.known_direction() == Some(Direction::Peer);
+        let reaches = |range, writes| inner.home.reaches(&*inner.driver, range, Use { writes, may_be_far });
+        reaches(target, true) && reaches(source, false)
     }
 }

@@ -8,12 +8,13 @@ use terms::Direction;
 
 use crate::kernel::Descriptor;
 use crate::placement::Placement;
+use crate::reach::{Home, Use};
 use crate::request::Request;
 use crate::submit::place::place;
 
 /// The places of all copies, and their descriptors for a kernel: none if a kernel cannot make all of them. `None` if
-/// they do not go the same way, or leave their allocations.
-pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Placement, Vec<Descriptor>)> {
+/// they do not go the same way, or no kernel reaches all of their memory.
+pub(crate) fn combine(driver: &dyn Driver, home: &Home, requests: &[Request]) -> Option<(Placement, Vec<Descriptor>)> {
     // Allocations of copies before, and the distances from them to the device's addresses for them.
     let (mut targets, mut sources) = (0..0, 0..0);
     let (mut target_shift, mut source_shift) = (0, 0);
@@ -34,9 +35,9 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
                 return None;
             }
             first = first.or(Some(here));
-            (targets, sources) = (rest_of_allocation(driver, target)?, rest_of_allocation(driver, source)?);
-            target_shift = shift(target, &here, Direction::DeviceToHost);
-            source_shift = shift(source, &here, Direction::HostToDevice);
+            let may_be_far = here.direction == Direction::Peer;
+            (targets, target_shift) = rest_of_memory(driver, home, target, Use { writes: true, may_be_far })?;
+            (sources, source_shift) = rest_of_memory(driver, home, source, Use { writes: false, may_be_far })?;
             if !is_known(&targets, &sources) {
                 return None;
             }
@@ -58,16 +59,10 @@ fn alike(one: &Placement, other: &Placement) -> bool {
     kind(one) == kind(other)
 }
 
-/// The memory from `address` to the end of its allocation.
-fn rest_of_allocation(driver: &dyn Driver, address: u64) -> Option<Range<u64>> {
-    let bytes = driver.pointer_bytes_left(address).ok()?;
-    Some(address..address.checked_add(bytes)?)
-}
-
-/// The distance from `address` to the device's address for it. In the direction `host_when` this is the host's side.
-fn shift(address: u64, placement: &Placement, host_when: Direction) -> u64 {
-    let on_host = placement.direction == host_when;
-    placement.seen_by_device.filter(|_| on_host).map_or(0, |seen| seen.0.wrapping_sub(address))
+/// The memory from `address` to its end, and the distance to the device's addresses for it.
+fn rest_of_memory(driver: &dyn Driver, home: &Home, address: u64, to: Use) -> Option<(Range<u64>, u64)> {
+    let found = home.find(driver, address, to)?;
+    Some((address..address.checked_add(found.bytes)?, found.shift))
 }
 
 fn holds(memory: &Range<u64>, address: u64, bytes: u64) -> bool {

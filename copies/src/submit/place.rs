@@ -16,25 +16,6 @@ pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement>
     }
 }
 
-/// The most allocations that one range may span: pieces of memory mapped side by side (`cuMemMap`) count one by one.
-const ALLOCATIONS_MAX: usize = 1024;
-
-/// Whether a range lies in memory that the driver knows.
-pub(crate) fn is_allocated(driver: &dyn Driver, address: u64, bytes: u64) -> bool {
-    let (mut address, mut missing) = (address, bytes);
-    for _ in 0..ALLOCATIONS_MAX {
-        match driver.pointer_bytes_left(address) {
-            Ok(left) if left >= missing => return true,
-            Ok(left) if left > 0 => {
-                address += left;
-                missing -= left;
-            }
-            _ => return false,
-        }
-    }
-    false
-}
-
 fn with_host(direction: Direction, host: PointerInfo) -> Placement {
     Placement { direction, kind: Some(host.kind), seen_by_device: host.device_pointer }
 }

@@ -10,9 +10,10 @@ use threads::stream_lock::Exclusive;
 use crate::decide::{Plan, Setback};
 use crate::guard::Guard;
 use crate::inner::Inner;
+use crate::reach::Use;
+use crate::registered;
 use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
 use crate::submit::asked::{Miss, Planned, Went};
-use crate::submit::place::is_allocated;
 
 /// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole. With 4 MiB at a
 /// time the first 64 MiB to the host took 1.13 times as long as natively on an H100.
@@ -124,15 +125,16 @@ impl Planned<'_> {
         }
     }
 
-    /// Whether the driver would accept the device's side, and the host's side is in memory if it is read. Several
-    /// threads would read a cold file out of order.
+    /// Whether the driver would accept both sides, and the host's side is in memory if it is read. Several threads
+    /// would read a cold file out of order.
     fn is_stageable(&self, shape: &Shape) -> bool {
         let [target, source] = shape.extents();
-        let (device, host) = match self.direction() {
-            Direction::HostToDevice => (target, Some(source)),
-            _ => (source, None),
-        };
-        is_allocated(&*self.inner().driver, device.0, device.1) && host.is_none_or(|host| are_resident(host.0, host.1))
+        let reads_host = self.direction() == Direction::HostToDevice;
+        let (device, host) = if reads_host { (target, source) } else { (source, target) };
+        let (inner, to) = (self.inner(), Use { writes: reads_host, may_be_far: false });
+        inner.home.reaches(&*inner.driver, device, to)
+            && !registered::is_partly(&*inner.driver, &(host.0..host.0.saturating_add(host.1)))
+            && (!reads_host || are_resident(host.0, host.1))
     }
 
     /// Waits as the driver's own call does: a host function of the stream may fill the source before.

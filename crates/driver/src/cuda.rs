@@ -15,7 +15,7 @@ use abi::types::*;
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 use crate::handle::pointer;
@@ -297,8 +297,8 @@ impl Driver for CudaDriver {
         memory::pointer_info(&self.functions, address, memory::KIND)
     }
 
-    fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
-        memory::bytes_left(&self.functions, address)
+    fn pointer_extent(&self, address: u64) -> Result<PointerExtent> {
+        memory::pointer_extent(&self.functions, address)
     }
 
     // --- copies ---

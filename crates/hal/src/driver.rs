@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use crate::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// A CUDA driver, real or modelled. The crate documentation is its contract.
@@ -150,8 +150,14 @@ pub trait Driver: Send + Sync {
     fn pointer_kind(&self, address: u64) -> Result<PointerInfo> {
         self.pointer_info(address)
     }
-    /// The bytes of the allocation from `address` to its end; 0 if the driver knows no allocation there.
-    fn pointer_bytes_left(&self, address: u64) -> Result<u64>;
+    /// The same, and the bytes from the address to the end of its allocation; where pieces are mapped side by side
+    /// (`cuMemMap`), to the end of the piece. There are none if the driver knows no allocation there, or cannot tell.
+    /// Device memory of no context has a device pointer here only if kernels of the current one may read and write it.
+    fn pointer_extent(&self, address: u64) -> Result<PointerExtent>;
+    /// The bytes alone.
+    fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
+        self.pointer_extent(address).map(|extent| extent.bytes)
+    }
 
     // --- copies ---
 

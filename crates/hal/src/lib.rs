@@ -84,7 +84,7 @@ pub use handle::{
 pub use host::{Host, HostThread, ThreadToken, Wait, spawn, spawn_small};
 pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};
-pub use memory::{HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
+pub use memory::{HostAllocFlags, HostRegisterFlags, MemoryKind, PointerExtent, PointerInfo};
 pub use shape::{Declared, Shape, Side};
 pub use stream::{CaptureMode, CaptureStatus, EventFlags, PriorityRange, StreamFlags};
 pub use time::Nanos;

@@ -32,6 +32,8 @@ impl HostRegisterFlags {
     pub const PORTABLE: HostRegisterFlags = HostRegisterFlags(1);
     /// Mapped into the device's address space.
     pub const DEVICEMAP: HostRegisterFlags = HostRegisterFlags(2);
+    /// The device only reads it.
+    pub const READ_ONLY: HostRegisterFlags = HostRegisterFlags(8);
 }
 
 /// The kind of memory that an address belongs to.
@@ -56,8 +58,20 @@ pub struct PointerInfo {
     pub device_pointer: Option<DevicePtr>,
     /// The device that owns the memory. For pinned memory it is the device of the context that pinned it.
     pub device: Option<Device>,
-    /// The context that owns the memory; `None` for pageable memory.
+    /// The context that owns the memory; `None` for pageable memory, for memory of a pool (`cuMemAllocAsync`), and for
+    /// memory that is mapped (`cuMemMap`).
     pub context: Option<Context>,
     /// A number that is unique in the life of the process and never reused; `None` for pageable memory.
     pub buffer_id: Option<u64>,
+}
+
+/// The memory from an address on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointerExtent {
+    /// The memory at the address.
+    pub info: PointerInfo,
+    /// The bytes from there to its end.
+    pub bytes: u64,
+    /// Whether it is a piece that was mapped (`cuMemMap`), so that another one may go on behind it.
+    pub is_piece: bool,
 }

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 use abi::types::*;
-use hal::{Context, Device, DevicePtr, Event, Stream};
+use hal::{Context, Device, DevicePtr, Event, HostRegisterFlags, Stream};
 
 use crate::hooks::Hook;
 use crate::{ahead, fence, launch, state};
@@ -138,7 +138,8 @@ handlers! {
     blocks cuMemAllocManaged (hook, _pointer: *mut CUdeviceptr, _bytes: usize, _flags: c_uint) {}
     frees cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
     frees_later cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
-    frees cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
+    frees cuMemFreeHost (hook, _start: *mut c_void) {}
+    unregisters cuMemHostUnregister (hook, start: *mut c_void) { shim::unregistering(start.addr() as u64) }
     brings cuModuleLoad (hook, module: *mut CUmodule, _name: *const c_char) { module_here(module) }
     brings cuModuleLoadData cuModuleLoadFatBinary (hook, module: *mut CUmodule, _image: *const c_void) {
         module_here(module)
@@ -183,7 +184,8 @@ handlers! {
     blocks cuGraphUpload (hook, _exec: CUgraphExec, _stream: CUstream) {}
     pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) {}
     pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) {}
-    pinned cuMemHostRegister cuMemHostRegister_v2 (hook, _start: *mut c_void, _bytes: usize, _flags: c_uint) {
+    pinned cuMemHostRegister cuMemHostRegister_v2 (hook, start: *mut c_void, bytes: usize, flags: c_uint) {
+        shim::registered(start.addr() as u64, bytes as u64, HostRegisterFlags(flags))
     }
 }
 
@@ -210,10 +212,11 @@ fn made(context_made: *mut CUcontext) {
 }
 
 /// Pinning succeeds only after the driver's start, so it stands for a `cuInit` that no hook has seen.
-fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
+fn pinned(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     let result = blocks(hook, native, || ());
     if result == CUresult::CUDA_SUCCESS {
         state::initialised();
+        tell(layer);
     }
     result
 }
@@ -271,6 +274,12 @@ fn records(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> C
 /// As [`blocks`], for a call that waits for the device and so reports its progress.
 fn frees(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     unless_lost(blocks(hook, native, layer))
+}
+
+/// As [`frees`], for memory that the layer has heard of.
+fn unregisters(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    tell(layer);
+    frees(hook, native, || ())
 }
 
 /// As [`before`], for a call that fails in a context that has failed.

@@ -27,6 +27,7 @@ const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind
 /// Clients that also run with their pageable copies staged.
 const STAGED: &[&str] = &[
     "torn",
+    "places",
     "pageable",
     "kinds_linked",
     "kinds_by_gpa_ptds",

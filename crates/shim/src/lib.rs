@@ -49,6 +49,7 @@ mod waits;
 mod witness;
 
 pub use ::copies::copy::Native;
+pub use ::copies::registered::{registered, unregistering};
 pub use call::Call;
 pub use copies::{
     Blocked, about_to_block, about_to_load, copy, freeing, inside, load_ahead_kernels_max, lost, natively, share,

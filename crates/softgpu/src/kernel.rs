@@ -127,18 +127,18 @@ impl<'a> Io<'a> {
         &self.parameters[index]
     }
 
-    /// The memory of a range that the kernel reaches.
-    fn span(&self, address: u64, bytes: u64) -> Option<(Span<'a>, &'a Region)> {
-        self.space.span(address, bytes).filter(|(_, region)| self.reach.covers(region))
+    /// The memory of a range that the kernel may read, and write if it is to.
+    fn span(&self, address: u64, bytes: u64, writes: bool) -> Option<(Span<'a>, &'a Region)> {
+        self.reach.span(self.space, (address, bytes), writes)
     }
 
-    /// A word that the kernel reaches.
-    fn word(&self, address: u64, width: Width) -> Option<(Span<'a>, &'a Region)> {
-        self.space.word(address, width).ok().filter(|(_, region)| self.reach.covers(region))
+    /// A word that the kernel may read, and write if it is to.
+    fn word(&self, address: u64, width: Width, writes: bool) -> Option<(Span<'a>, &'a Region)> {
+        self.span(address, width.bytes(), writes).filter(|_| address.is_multiple_of(width.bytes()))
     }
 
     fn load(&mut self, address: u64, width: Width) -> u64 {
-        match self.word(address, width) {
+        match self.word(address, width, false) {
             Some((span, region)) => {
                 *self.looked |= !region.is_device();
                 span.load(0, width)
@@ -151,7 +151,7 @@ impl<'a> Io<'a> {
     }
 
     fn store(&mut self, address: u64, width: Width, value: u64) {
-        match self.word(address, width) {
+        match self.word(address, width, true) {
             Some((span, _)) => {
                 span.store(0, width, value);
                 *self.stores += 1;
@@ -191,7 +191,7 @@ impl<'a> Io<'a> {
 
     /// Adds to 32 bits and returns the old value, with the same errors.
     pub fn add32(&mut self, address: u64, value: u32) -> u32 {
-        match self.word(address, Width::W32) {
+        match self.word(address, Width::W32, true) {
             Some((span, _)) => {
                 *self.stores += 1;
                 span.add32(0, value)
@@ -205,7 +205,7 @@ impl<'a> Io<'a> {
 
     /// Reads bytes at once. A bad range reads zeroes, with the same errors. The kernel reports the time of it.
     pub fn read(&mut self, address: u64, bytes: u64) -> Vec<u8> {
-        match self.span(address, bytes) {
+        match self.span(address, bytes, false) {
             Some((span, region)) => {
                 *self.looked |= !region.is_device();
                 span.to_vec()
@@ -219,7 +219,7 @@ impl<'a> Io<'a> {
 
     /// Writes bytes at once, with the same errors.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
-        match self.span(address, bytes.len() as u64) {
+        match self.span(address, bytes.len() as u64, true) {
             Some((span, _)) => {
                 span.write(bytes);
                 *self.stores += 1;
@@ -230,7 +230,7 @@ impl<'a> Io<'a> {
 
     /// Copies bytes at once. The kernel reports the time that this takes, with [`Step::Busy`] or [`Step::Flow`].
     pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
-        match (self.span(target, bytes), self.span(source, bytes)) {
+        match (self.span(target, bytes, true), self.span(source, bytes, false)) {
             (Some((target, _)), Some((source, _))) => {
                 if self.payload.copies(bytes) {
                     target.copy_from(source);
@@ -243,7 +243,7 @@ impl<'a> Io<'a> {
 
     /// Sets bytes at once. The kernel reports the time in the same way.
     pub fn fill(&mut self, target: u64, value: u8, bytes: u64) {
-        match self.span(target, bytes) {
+        match self.span(target, bytes, true) {
             Some((span, _)) => {
                 span.fill(value);
                 *self.stores += 1;

@@ -10,6 +10,8 @@
 //!   captured kernels, copies, memsets, waits and writes.
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
+//! - Memory of pools, and pieces of memory mapped into reserved addresses ([`SoftGpu::map`]). Kernels fault on memory
+//!   of other contexts, unless peer access was enabled, and where they write to memory registered for reading only.
 //! - Memory and semaphores of another API, by descriptor ([`ForeignMemory`], [`ForeignSemaphore`]).
 //! - Waits and writes of 32 and 64 bits with all four conditions, and batches of up to 255.
 //! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] lists those that always are).
@@ -20,6 +22,8 @@
 //!   ready, and a launch into a capture.
 //! - An image that is not PTX, or PTX with a kernel that is not registered: `INVALID_IMAGE`. PTX that does not parse,
 //!   or whose parameters differ from the registered ones: `INVALID_PTX`.
+//! - Mapped memory of other devices than the first, of a part of a memory, or of one that was mapped before:
+//!   `NOT_SUPPORTED`. Copies and sets to memory registered for reading only: `INVALID_VALUE`.
 //! - Attributes that are not modelled: `INVALID_VALUE`. All other mistakes are refused as the driver refuses them.
 //! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock,
 //!   where a real driver would never return.

@@ -30,6 +30,12 @@ impl SoftGpu {
         self.look(|model, caller| model.allocation(caller, address))
     }
 
+    /// The same; of reserved addresses the piece that is mapped there.
+    #[must_use]
+    pub fn mapping(&self, address: u64) -> Option<(u64, u64)> {
+        self.look(|model, caller| model.mapping(caller, address))
+    }
+
     /// Whether a device's primary context is alive; `false` for a device that does not exist.
     #[must_use]
     pub fn primary_context_is_active(&self, device: Device) -> bool {

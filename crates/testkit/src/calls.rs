@@ -42,7 +42,7 @@ macro_rules! calls {
             mem_alloc_async(bytes: u64, stream: Stream) -> DevicePtr;
             mem_free_async(pointer: DevicePtr, stream: Stream) -> ();
             mem_info() -> (u64, u64);
-            pointer_bytes_left(address: u64) -> u64;
+            pointer_extent(address: u64) -> PointerExtent;
             host_alloc(bytes: u64, flags: HostAllocFlags) -> *mut u8;
             host_unregister(pointer: *mut u8) -> ();
             memset_d8_async(target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> ();

@@ -85,7 +85,8 @@ const PLAIN: &[Case] = cases! {
     ordered_memory: allocation_and_free_in_a_stream free_comes_after_the_work_before_it refusals;
     pageable: source_is_consumed source_is_consumed_behind_a_gate target_is_complete download_waits_for_its_stream
         order_with_pinned pinned_does_not_block;
-    pointers: device_memory pinned_memory pageable_memory nowhere forgotten buffer_ids allocations_are_disjoint;
+    pointers: device_memory pinned_memory pageable_memory nowhere forgotten buffer_ids allocations_are_disjoint
+        extents;
     priorities: range inside_the_range clamped default_streams both_ends_work;
 };
 

@@ -1,6 +1,6 @@
 //! The driver's knowledge about an address.
 
-use hal::{Device, MemoryKind, PointerInfo};
+use hal::{Device, MemoryKind, PointerExtent, PointerInfo};
 
 use crate::failure::{Outcome, ensure, same};
 use crate::rig::Rig;
@@ -97,4 +97,24 @@ pub fn allocations_are_disjoint(rig: &Rig) -> Outcome {
         ensure!(pair[0].1 <= pair[1].0, "{:x?} and {:x?} overlap", pair[0], pair[1]);
     }
     Ok(())
+}
+
+/// Memory of each kind ends where it was allocated or registered to. That of a pool is of no context, is no piece that
+/// another one goes on behind, and kernels reach it.
+pub fn extents(rig: &Rig) -> Outcome {
+    let (driver, stream) = (rig.driver(), rig.stream()?);
+    let pooled = driver.mem_alloc_async(4 << 20, stream)?;
+    driver.stream_synchronize(stream)?;
+    let device = rig.buffer(4 << 20)?.base.0;
+    let (pinned, registered) = (rig.pinned(4 << 20)?, rig.registered(4 << 20)?);
+    for address in [device, pooled.0, pinned.address(), registered.address()] {
+        let PointerExtent { info, bytes, is_piece } = driver.pointer_extent(address + (1 << 20))?;
+        same("the bytes behind", &bytes, &(3 << 20))?;
+        same("a piece", &is_piece, &false)?;
+        ensure!(info.device_pointer.is_some(), "{info:?} is out of reach");
+        ensure!(address != pooled.0 || info.context.is_none(), "{info:?} is of a context");
+    }
+    same("pageable memory", &driver.pointer_extent(vec![0_u8; 64].as_ptr() as u64)?.bytes, &0)?;
+    driver.mem_free_async(pooled, stream)?;
+    Ok(driver.stream_synchronize(stream)?)
 }

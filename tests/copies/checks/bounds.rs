@@ -10,7 +10,7 @@ use overtake::{Overtake, PriorityStream};
 use crate::bed;
 use crate::checks::guard;
 use crate::doors;
-use crate::failure::{Failure, Outcome, refused, same, same_bytes};
+use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
@@ -26,14 +26,18 @@ struct Memory {
     long_host: Arc<Pinned>,
     device: Buffer,
     long_device: Buffer,
+    /// Behind `device`, on the model and in most cases on hardware too.
+    neighbour: Buffer,
 }
 
 impl Memory {
     fn new(rig: &Rig) -> Result<Memory, Failure> {
-        // The allocation that is made last has no neighbour behind it.
         let (long_host, long_device) = (rig.pinned(4 * BYTES)?, rig.buffer(4 * BYTES)?);
         let (host, device) = (rig.pinned_of(&[3; BYTES as usize])?, rig.buffer(BYTES)?);
-        Ok(Memory { host, long_host, device, long_device })
+        let neighbour = rig.buffer_of(&[5; BYTES as usize])?;
+        let is_model = rig.driver().backend() == "soft";
+        ensure!(!is_model || device.base.offset(BYTES) == neighbour.base, "there is no neighbour");
+        Ok(Memory { host, long_host, device, long_device, neighbour })
     }
 }
 
@@ -69,6 +73,20 @@ pub fn beyond_device_memory(rig: &Rig) -> Outcome {
             rectangle_back(&memory.long_host, memory.device, ROWS + 1),
         ]
     })
+}
+
+/// A batch of which one copy does so.
+pub fn a_batch_beyond_device_memory(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, guard::options())?;
+    let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let memory = Memory::new(rig)?;
+    let fits = to_device(memory.long_device, &memory.host, BYTES);
+    let pair = |bytes| [fits, to_device(memory.device, &memory.long_host, bytes)];
+    refused("beyond", doors::unordered(&low, &pair(BYTES + 16)), &[Code::NOT_SUPPORTED])?;
+    same("the plan", &doors::unordered(&low, &pair(BYTES))?.plan(), &Plan::Kernel { raises: false })?;
+    low.synchronize()?;
+    same_bytes("the neighbour", &rig.download(memory.neighbour, low.raw())?, &[5; BYTES as usize])?;
+    bed::at_rest(rig, &overtake)
 }
 
 /// The same past the end of pinned memory. For the model only: a real driver's answer is not defined.
@@ -108,5 +126,6 @@ fn works(rig: &Rig, overtake: &Overtake, low: &PriorityStream, memory: &Memory) 
         handle.wait()?;
     }
     same_bytes("the bytes", &rig.download(memory.device, low.raw())?, &[3; BYTES as usize])?;
+    same_bytes("the neighbour", &rig.download(memory.neighbour, low.raw())?, &[5; BYTES as usize])?;
     bed::at_rest(rig, overtake)
 }

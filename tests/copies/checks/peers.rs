@@ -2,13 +2,13 @@
 //! options they have priorities as all others.
 
 use hal::{Code, Device};
-use overtake::copy::{Plan, Reason};
+use overtake::copy::{Plan, Reason, Request};
 use overtake::options::{PathOptions, Transport};
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
 use crate::doors;
-use crate::failure::{Failure, Outcome, same, same_bytes};
+use crate::failure::{Failure, Outcome, refused, same, same_bytes};
 use crate::lane::level;
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
@@ -131,4 +131,66 @@ pub fn not_the_host(rig: &Rig) -> Outcome {
     one.synchronize()?;
     other.synchronize()?;
     bed::at_rest(rig, &overtake)
+}
+
+/// Copies between the host and memory of another context are the driver's, also where kernels of this one reach it: by
+/// every transport, in a batch, and staged.
+fn far_from_the_host(rig: &Rig, device: Device, has_access: bool) -> Outcome {
+    let driver = rig.driver();
+    let there = driver.context_create(device)?;
+    let far = driver.mem_alloc(BYTES).map(|base| Buffer { base, bytes: BYTES });
+    driver.context_set_current(Some(rig.context()))?;
+    let (far, sent) = (far?, Prng::new(52).bytes(BYTES));
+    if has_access {
+        driver.enable_peer_access(there)?;
+    }
+    let gone = [Transport::Kernel, Transport::Engine, Transport::Auto]
+        .into_iter()
+        .try_for_each(|transport| goes_natively(rig, far, &sent, transport))
+        .and_then(|()| is_not_staged(rig, far, &sent));
+    driver.context_destroy(there)?;
+    gone
+}
+
+fn goes_natively(rig: &Rig, far: Buffer, sent: &[u8], transport: Transport) -> Outcome {
+    let (overtake, unknown) = (bed::open(rig, bed::transport(transport))?, Plan::Native(Reason::Unknown));
+    let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let (source, target, near) = (rig.pinned_of(sent)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    same("the plan of a copy there", &doors::htod(&low, far, &source, BYTES)?.plan(), &unknown)?;
+    let back = doors::dtoh(&low, &target, far, BYTES)?;
+    same("the plan of a copy back", &back.plan(), &unknown)?;
+    back.wait()?;
+    same_bytes("there and back", &target.read_all(), sent)?;
+    let to = |buffer: Buffer| Request::htod(buffer.base, source.pointer(), BYTES);
+    refused("a batch by kernel", doors::unordered(&low, &[to(near), to(far)]), &[Code::NOT_SUPPORTED])?;
+    drop((back, low, high));
+    bed::at_rest(rig, &overtake)
+}
+
+fn is_not_staged(rig: &Rig, far: Buffer, sent: &[u8]) -> Outcome {
+    let options = Options { staging: true, staging_threads: 2, staging_bytes_min: BYTES, ..bed::small_options() };
+    let overtake = bed::open(rig, options)?;
+    let stream = overtake.adopt(rig.stream()?, level(1))?;
+    let plan = doors::htod_pageable(&stream, (far, 0), sent)?.plan();
+    same("the plan of a pageable copy", &plan, &Plan::Native(Reason::Unstaged))?;
+    let mut back = vec![0; sent.len()];
+    let plan = doors::dtoh_pageable(&stream, &mut back, (far, 0))?.plan();
+    same("the plan of one back", &plan, &Plan::Native(Reason::Unstaged))?;
+    same_bytes("pageable", &back, sent)?;
+    drop(stream);
+    bed::at_rest(rig, &overtake)
+}
+
+/// Of another context of this device.
+pub fn another_context(rig: &Rig) -> Outcome {
+    far_from_the_host(rig, Device(0), false)
+}
+
+/// Of another device, without access and with it.
+pub fn another_device(rig: &Rig) -> Outcome {
+    far_from_the_host(rig, Device(1), false)?;
+    match rig.driver().device_can_access_peer(Device(0), Device(1))? {
+        true => far_from_the_host(rig, Device(1), true),
+        false => Ok(()),
+    }
 }

@@ -256,12 +256,14 @@ pub fn capture(rig: &Rig) -> Outcome {
 /// A copy that the driver refuses is refused as natively, and none of it is made.
 pub fn refused(rig: &Rig) -> Outcome {
     let (_overtake, stream) = open(rig, staging())?;
-    let buffer = rig.buffer_of(&[3; 1 << 20])?;
+    // On the model the second allocation lies right behind the first.
+    let (buffer, neighbour) = (rig.buffer_of(&[3; 1 << 20])?, rig.buffer_of(&[5; 1 << 20])?);
     let staged = doors::attempt_pageable(&stream, buffer, 2 << 20).err().map(|error| error.code());
     let native = doors::attempt_natively(rig, buffer, 2 << 20, stream.raw()).err().map(|error| error.code());
     same("the error", &staged, &native)?;
     ensure!(native.is_some(), "the driver takes a copy beyond the end of its allocation");
-    same_bytes("the target", &rig.download(buffer, stream.raw())?, &[3; 1 << 20])
+    same_bytes("the target", &rig.download(buffer, stream.raw())?, &[3; 1 << 20])?;
+    same_bytes("the neighbour", &rig.download(neighbour, stream.raw())?, &[5; 1 << 20])
 }
 
 /// A source that is not in memory is read by one thread, the driver's.

@@ -91,7 +91,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Fa
 fn is_asked_only(call: Option<&str>) -> bool {
     let asks = [
         "pointer_info",
-        "pointer_bytes_left",
+        "pointer_extent",
         "context_current",
         "stream_capture_status",
         "exchange_capture_mode",

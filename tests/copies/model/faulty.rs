@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Launch, MemOp, Module, Nanos, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// Queries of each kind that are counted.

@@ -32,7 +32,11 @@
 //!   launched.
 //! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory;
 //!   the attributes of an address (context, type, device and host pointer, buffer id, managed, ordinal, range,
-//!   mapped).
+//!   mapped, access, pool).
+//! - Addresses that are reserved, and device memory that is mapped there piece by piece: `cuMemAddressReserve`,
+//!   `cuMemCreate`, `cuMemMap`, `cuMemSetAccess`, `cuMemUnmap`, `cuMemRelease`, `cuMemAddressFree` and
+//!   `cuMemGetAllocationGranularity`, by symbol only. Memory of the first device, each mapped once as a whole; its
+//!   bytes end when it is unmapped.
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
 //!   batches in both prototypes. The call waits for a batch whose sources may vanish. Sets of 8, 16 and 32 bits.
 //! - Stream memory operations of 32 and 64 bits, also in batches.
@@ -69,7 +73,7 @@
 //!
 //! # Absent
 //!
-//! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist. `dlsym` finds nothing, and
+//! Other symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist. `dlsym` finds nothing, and
 //! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -87,6 +91,7 @@ mod event;
 mod exports;
 mod external;
 mod loading;
+mod mapped;
 mod memop;
 mod memory;
 mod module;

@@ -72,7 +72,7 @@ pub unsafe fn cuMemGetAddressRange_v2(
     psize: *mut usize,
     dptr: CUdeviceptr,
 ) -> Answer {
-    let (base, bytes) = gpu()?.allocation(dptr).ok_or(Refusal(Code::NOT_FOUND))?;
+    let (base, bytes) = gpu()?.mapping(dptr).ok_or(Refusal(Code::NOT_FOUND))?;
     if !pbase.is_null() {
         // SAFETY: the caller's promise for this output.
         unsafe { Out::new(pbase) }?.set(base);
@@ -109,12 +109,11 @@ pub unsafe fn cuMemFreeHost(_: Flavour, p: *mut c_void) -> Answer {
 
 pub unsafe fn cuMemHostRegister_v2(_: Flavour, p: *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
     let gpu = gpu()?;
-    let ignored = CU_MEMHOSTREGISTER_READ_ONLY; // this device may also write such memory
-    let known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+    let known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     require(flags & CU_MEMHOSTREGISTER_IOMEMORY == 0, Code::NOT_SUPPORTED)?;
-    require(flags & !(known | ignored) == 0, Code::INVALID_VALUE)?;
+    require(flags & !known == 0, Code::INVALID_VALUE)?;
     // SAFETY: the caller's promise that the range is mapped and stays so until it is unregistered.
-    Ok(unsafe { gpu.host_register(p.cast(), bytesize as u64, HostRegisterFlags(flags & known)) }?)
+    Ok(unsafe { gpu.host_register(p.cast(), bytesize as u64, HostRegisterFlags(flags)) }?)
 }
 
 pub unsafe fn cuMemHostUnregister(_: Flavour, p: *mut c_void) -> Answer {

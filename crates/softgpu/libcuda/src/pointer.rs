@@ -4,7 +4,7 @@
 
 use abi::Flavour;
 use abi::types::*;
-use hal::{Code, Driver, MemoryKind, PointerInfo};
+use hal::{Code, DevicePtr, Driver, MemoryKind, PointerInfo};
 
 use crate::answer::{Answer, Out, array, refuse, require};
 use crate::soft::{gpu, pointer};
@@ -56,19 +56,40 @@ fn host_pointer(address: u64, kind: MemoryKind) -> u64 {
 struct Known {
     address: u64,
     info: PointerInfo,
-    /// Base and size of its allocation.
+    /// Base and size of its allocation, or of its reservation.
     range: Option<(u64, u64)>,
+    /// Of a piece that is mapped, whether the device of the current context has access.
+    access: Option<bool>,
 }
 
 impl Known {
     fn of(address: u64) -> Answer<Known> {
         let gpu = gpu()?;
-        Ok(Known { address, info: gpu.pointer_info(address)?, range: gpu.allocation(address) })
+        let (info, access) = (gpu.pointer_info(address)?, gpu.access(DevicePtr(address))?);
+        Ok(Known { address, info, range: gpu.allocation(address), access })
+    }
+}
+
+/// The handle of a device's only pool.
+const POOL: u64 = 1;
+const READ_AND_WRITE: c_uint = 3;
+
+impl Known {
+    /// The access of the device of the current context.
+    fn access(&self) -> c_uint {
+        let has_access = self.access.unwrap_or(self.info.device_pointer.is_some());
+        if has_access { READ_AND_WRITE } else { 0 }
+    }
+
+    /// Device memory of no context that is not mapped is a pool's.
+    fn pool(&self) -> u64 {
+        let is_pooled = self.info.kind == MemoryKind::Device && self.info.context.is_none() && self.access.is_none();
+        if is_pooled { POOL } else { 0 }
     }
 }
 
 fn attribute(name: CUpointer_attribute, known: &Known) -> Answer<Value> {
-    let Known { address, info, range } = known;
+    let Known { address, info, range, .. } = known;
     Ok(match name {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Context(pointer(info.context.map_or(0, |context| context.0))),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Number(memory_type(info.kind)),
@@ -80,6 +101,8 @@ fn attribute(name: CUpointer_attribute, known: &Known) -> Answer<Value> {
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Address(range.map_or(0, |(base, _)| base)),
         CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Address(range.map_or(0, |(_, bytes)| bytes)),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Number(c_uint::from(info.device_pointer.is_some())),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Number(known.access()),
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => Value::Address(known.pool()),
         _ if name <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE && name != 0 => {
             return refuse(Code::NOT_SUPPORTED);
         }
@@ -130,7 +153,7 @@ pub unsafe fn cuPointerGetAttributes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hal::{Context, Device, DevicePtr};
+    use hal::{Context, Device};
 
     const PLAIN: PointerInfo =
         PointerInfo { kind: MemoryKind::Pageable, device_pointer: None, device: None, context: None, buffer_id: None };
@@ -145,7 +168,7 @@ mod tests {
 
     #[test]
     fn plain_memory_has_the_driver_s_default_values() {
-        let value = |name| attribute(name, &Known { address: 0x1010, info: PLAIN, range: None });
+        let value = |name| attribute(name, &Known { address: 0x1010, info: PLAIN, range: None, access: None });
         assert_eq!(value(CU_POINTER_ATTRIBUTE_MEMORY_TYPE), Ok(Value::Number(0)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_HOST_POINTER), Ok(Value::Address(0x1010)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_DEVICE_POINTER), Ok(Value::Address(0)));
@@ -156,13 +179,15 @@ mod tests {
     #[test]
     fn device_memory_has_its_attributes() {
         let range = Some((0x1000, 64));
-        let value = |name| attribute(name, &Known { address: 0x1010, info: DEVICE_MEMORY, range });
+        let value = |name| attribute(name, &Known { address: 0x1010, info: DEVICE_MEMORY, range, access: None });
         assert_eq!(value(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), Ok(Value::Address(0x1000)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_RANGE_SIZE), Ok(Value::Address(64)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_MEMORY_TYPE), Ok(Value::Number(CU_MEMORYTYPE_DEVICE)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_HOST_POINTER), Ok(Value::Address(0)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_BUFFER_ID), Ok(Value::Address(5)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_MAPPED), Ok(Value::Number(1)));
+        assert_eq!(value(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS), Ok(Value::Number(3)));
+        assert_eq!(value(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), Ok(Value::Address(0)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_P2P_TOKENS), refuse(Code::NOT_SUPPORTED));
         assert_eq!(value(0), refuse(Code::INVALID_VALUE));
         assert_eq!(value(4711), refuse(Code::INVALID_VALUE));

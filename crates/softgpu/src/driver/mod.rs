@@ -7,6 +7,7 @@ mod context;
 mod device;
 mod external;
 mod kernel;
+mod mapped;
 mod memory;
 mod stream;
 mod wait;
@@ -16,7 +17,7 @@ use std::os::fd::OwnedFd;
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 use crate::attribute;
@@ -284,8 +285,8 @@ impl hal::Driver for SoftGpu {
         self.look_up("cuPointerGetAttributes", POINTER, |model, caller| Ok(model.pointer_info(caller, address)))
     }
 
-    fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
-        self.look_up("cuPointerGetAttributes", POINTER, |model, caller| Ok(model.bytes_left(caller, address)))
+    fn pointer_extent(&self, address: u64) -> Result<PointerExtent> {
+        self.look_up("cuPointerGetAttributes", POINTER, |model, caller| Ok(model.pointer_extent(caller, address)))
     }
 
     // --- copies ---

@@ -1,21 +1,28 @@
 //! Allocations, registrations, and the kinds of addresses.
 
-use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
+use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerExtent, PointerInfo};
 
 use super::memory::{DEVICE_ALIGN, Region, RegionKind};
 use super::op::Kind;
 use super::stream::Route;
-use super::{Caller, ContextKey, Failure, Model, Outcome, StreamKey, handles};
+use super::{Caller, Context, ContextKey, Failure, Model, Outcome, StreamKey, handles};
 use crate::raw::Backing;
 
 impl Model {
     /// Base and size of the region that holds an address.
     pub(crate) fn allocation(&self, caller: Caller, address: u64) -> Option<(u64, u64)> {
-        let (base, region) = self.processes[caller.process].space.region(address)?;
+        let (base, region) = self.processes[caller.process].space.reservation(address)?;
         Some((base, region.bytes))
     }
 
-    fn buffer_id(&mut self) -> u64 {
+    /// The same, of reserved addresses the piece that is mapped there.
+    pub(crate) fn mapping(&self, caller: Caller, address: u64) -> Option<(u64, u64)> {
+        let (base, region) = self.processes[caller.process].space.region(address)?;
+        let (offset, bytes) = region.extent(address - base);
+        Some((base + offset, bytes))
+    }
+
+    pub(super) fn buffer_id(&mut self) -> u64 {
         self.buffers += 1;
         self.buffers
     }
@@ -47,7 +54,7 @@ impl Model {
         let state = &mut self.devices[device];
         state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
         state.memory_used += bytes;
-        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false, is_pooled: false };
+        let region = Region::new(bytes, kind, (Some(context), device), buffer_id, backing);
         self.processes[caller.process].space.insert(start, region);
         Ok(DevicePtr(start))
     }
@@ -69,7 +76,7 @@ impl Model {
         let region = region.filter(|region| region.kind == RegionKind::Device && !region.going);
         let region =
             region.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{pointer:?} is no allocation")))?;
-        Ok(Some(region.context))
+        Ok(region.context)
     }
 
     pub(crate) fn mem_free(&mut self, caller: Caller, pointer: DevicePtr) {
@@ -121,7 +128,7 @@ impl Model {
         let device = self.contexts[context].device;
         let buffer_id = self.buffer_id();
         let start = backing.address();
-        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false, is_pooled: false };
+        let region = Region::new(bytes, kind, (Some(context), device), buffer_id, backing);
         self.processes[caller.process].space.insert(start, region);
     }
 
@@ -134,7 +141,7 @@ impl Model {
         let region = self.processes[caller.process].space.starting(address);
         let region = region.filter(|region| region.kind == RegionKind::Pinned);
         let none = || Failure::new(Code::INVALID_VALUE, format!("{address:#x} is no pinned allocation"));
-        region.map(|region| Some(region.context)).ok_or_else(none)
+        region.map(|region| region.context).ok_or_else(none)
     }
 
     pub(crate) fn host_free(&mut self, caller: Caller, address: u64) {
@@ -159,6 +166,9 @@ impl Model {
             None => {}
         }
         self.add_host_region(caller, context, bytes, RegionKind::Registered, backing);
+        if flags.0 & HostRegisterFlags::READ_ONLY.0 != 0 {
+            self.processes[caller.process].space.restrict(address);
+        }
         Ok(())
     }
 
@@ -166,7 +176,9 @@ impl Model {
     pub(crate) fn host_unregister_check(&self, caller: Caller, address: u64) -> Outcome<ContextKey> {
         self.current(caller)?;
         match self.processes[caller.process].space.region(address) {
-            Some((start, region)) if region.kind == RegionKind::Registered && start == address => Ok(region.context),
+            Some((start, region)) if region.kind == RegionKind::Registered && start == address => {
+                region.context.ok_or_else(|| Code::HOST_MEMORY_NOT_REGISTERED.into())
+            }
             Some(_) => Err(Failure::new(Code::INVALID_VALUE, "not the begin of a registered range")),
             None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
         }
@@ -179,23 +191,33 @@ impl Model {
         region.map(|_| DevicePtr(address)).ok_or_else(none)
     }
 
-    pub(crate) fn bytes_left(&self, caller: Caller, address: u64) -> u64 {
-        let found = self.processes[caller.process].space.region(address);
-        found.map_or(0, |(start, region)| region.bytes - (address - start))
+    /// The memory at an address, and the bytes to its end: of reserved addresses those of the piece.
+    pub(crate) fn pointer_extent(&self, caller: Caller, address: u64) -> PointerExtent {
+        let bytes = self.mapping(caller, address).map_or(0, |(start, bytes)| bytes - (address - start));
+        let region = self.processes[caller.process].space.region(address);
+        let is_piece = region.is_some_and(|(_, region)| region.kind == RegionKind::Reserved);
+        PointerExtent { info: self.pointer_info(caller, address), bytes, is_piece }
     }
 
     pub(crate) fn pointer_info(&self, caller: Caller, address: u64) -> PointerInfo {
-        let Some((_, region)) = self.processes[caller.process].space.region(address) else {
+        let space = &self.processes[caller.process].space;
+        let Some((start, region)) = space.region(address) else {
             let kind = MemoryKind::Pageable;
             return PointerInfo { kind, device_pointer: None, device: None, context: None, buffer_id: None };
         };
         let context = caller.context.and_then(|context| self.contexts.get(context));
-        let is_seen = context.is_none_or(|context| context.reach().covers(region));
+        // It is there for memory of another context of the same device too, on which kernels fault.
+        let is_seen = |context: &Context| {
+            let other_context = !region.is_pooled && region.kind != RegionKind::Reserved;
+            context.reach().covers(region, address - start, 1) || other_context && region.device == context.device
+        };
+        // Memory of a pool and memory that is mapped are of no context, as far as the driver tells.
+        let owner = region.context.filter(|_| !region.is_pooled);
         PointerInfo {
             kind: if region.is_device() { MemoryKind::Device } else { MemoryKind::Pinned },
-            device_pointer: is_seen.then_some(DevicePtr(address)),
+            device_pointer: context.is_none_or(is_seen).then_some(DevicePtr(address)),
             device: Some(hal::Device(region.device as i32)),
-            context: Some(hal::Context(self.contexts.handle(region.context, handles::CONTEXT))),
+            context: owner.map(|context| hal::Context(self.contexts.handle(context, handles::CONTEXT))),
             buffer_id: Some(region.buffer_id),
         }
     }

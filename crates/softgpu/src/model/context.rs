@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hal::Code;
 
 use super::engine::Engine;
-use super::memory::{AddressSpace, Region};
+use super::memory::{AddressSpace, Region, RegionKind};
 use super::queue::{Class, Pool};
 use super::stream::Role;
 use super::{Caller, ContextKey, Failure, Model, Ns, OpKey, Outcome, StreamKey, handles};
 use crate::kernel::Direction;
 use crate::parameters::Parameters;
+use crate::raw::Span;
 use hal::StreamFlags;
 
 /// Blocks are counted in parts of a multiprocessor, so that small kernels share one.
@@ -89,6 +90,7 @@ pub(crate) struct Primary {
 
 /// A context.
 pub(crate) struct Context {
+    own: ContextKey,
     pub(crate) process: usize,
     pub(crate) device: usize,
     pub(crate) primary: bool,
@@ -122,20 +124,42 @@ impl Context {
 /// The memory that the kernels of a context reach.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
+    own: ContextKey,
     pub(crate) device: usize,
     peers: &'a BTreeSet<ContextKey>,
 }
 
 impl Reach<'_> {
-    /// Whether the region is on the host, on the own device, or of a context to whose memory access was enabled.
-    pub(crate) fn covers(&self, region: &Region) -> bool {
-        !region.is_device() || region.device == self.device || self.peers.contains(&region.context)
+    /// Whether a part of the region is on the host, of the own context, of a pool of the own device, mapped for it, or
+    /// of a context to whose memory access was enabled. Each context has address spaces of its own: memory of another
+    /// one on the same device was within reach on an H200, but the manual promises none.
+    pub(crate) fn covers(&self, region: &Region, offset: u64, bytes: u64) -> bool {
+        let of_peer = |context: ContextKey| context == self.own || self.peers.contains(&context);
+        match region.kind {
+            RegionKind::Reserved => region.grants(offset, bytes, self.device),
+            _ if !region.is_device() => true,
+            _ if region.is_pooled => region.device == self.device,
+            _ => region.context.is_some_and(of_peer),
+        }
+    }
+
+    /// The memory of a range that kernels of the context may read, and write if they are to.
+    pub(crate) fn span<'s>(
+        &self,
+        space: &'s AddressSpace,
+        (address, bytes): (u64, u64),
+        writes: bool,
+    ) -> Option<(Span<'s>, &'s Region)> {
+        let (start, _) = space.region(address)?;
+        let is_within =
+            |region: &Region| self.covers(region, address - start, bytes) && !(writes && region.is_read_only);
+        space.span(address, bytes).filter(|(_, region)| is_within(region))
     }
 }
 
 impl Context {
     pub(crate) fn reach(&self) -> Reach<'_> {
-        Reach { device: self.device, peers: &self.peers }
+        Reach { own: self.own, device: self.device, peers: &self.peers }
     }
 }
 
@@ -156,9 +180,11 @@ impl Model {
     }
 
     fn add_context(&mut self, process: usize, device: usize, primary: bool) -> ContextKey {
-        // The legacy stream needs the context's key and the context needs the stream's, so a stand-in comes first.
+        // The legacy stream needs the context's key and the context needs the stream's, so stand-ins come first.
+        let own = ContextKey::from_handle(0, 0).expect("kind 0 was asked for");
         let stand_in = StreamKey::from_handle(0, 0).expect("kind 0 was asked for");
         let context = self.contexts.insert(Context {
+            own,
             process,
             device,
             primary,
@@ -178,6 +204,7 @@ impl Model {
         });
         let legacy = self.add_stream(context, Role::Legacy, StreamFlags::DEFAULT, 0);
         self.contexts[context].legacy = legacy;
+        self.contexts[context].own = context;
         context
     }
 

@@ -135,8 +135,12 @@ impl Model {
             let fits = end.address.checked_add(bytes).is_some() && space.overlapping(end.address, bytes).is_none();
             return if host && fits { Ok(Place::Pageable) } else { Err(bad("not an allocation")) };
         };
-        if bytes > region.bytes - (end.address - start) {
+        if space.span(end.address, bytes.max(1)).is_none() {
             return Err(bad("reaches past its allocation"));
+        }
+        let own = self.contexts[self.current(caller)?].device;
+        if !region.grants(end.address - start, bytes.max(1), own) {
+            return Err(bad("the device was given no access"));
         }
         match (region.is_device(), end.declared) {
             (true, Declared::Host) => Err(bad("device memory where host memory is meant")),
@@ -153,6 +157,16 @@ impl Model {
         match is_pooled(&request.target) || is_pooled(&request.source) {
             true => Err(Failure::new(Code::INVALID_VALUE, "the other device has no access to memory of a pool")),
             false => Ok(()),
+        }
+    }
+
+    /// Refuses to write to memory that was registered for reading. A driver's own answer has not been seen.
+    fn refuse_read_only(&self, caller: Caller, target: u64) -> Outcome<()> {
+        match self.processes[caller.process].space.region(target) {
+            Some((_, region)) if region.is_read_only => {
+                Err(Failure::new(Code::INVALID_VALUE, "the memory is registered for reading only"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -181,6 +195,7 @@ impl Model {
     /// Checks a copy and plans it. Pageable sources are read here.
     pub(crate) fn copy_plan(&mut self, caller: Caller, request: &Request) -> Outcome<Plan> {
         let target_place = self.place(caller, &request.target, request)?;
+        self.refuse_read_only(caller, request.target.address)?;
         let source_place = self.place(caller, &request.source, request)?;
         let (engine, class) = self.engine_of(caller, target_place, source_place)?;
         if class == Class::Peer {
@@ -365,6 +380,7 @@ impl Model {
         if !inside || (job.height > 1 && job.pitch_bytes < job.width_bytes) {
             return Err(Failure::new(Code::INVALID_VALUE, format!("{:#x}: not inside an allocation", job.target)));
         }
+        self.refuse_read_only(caller, job.target)?;
         job.process = caller.process;
         self.counts.memsets += 1;
         if self.is_planted(Planted::MemsetOvertakesCopy) {

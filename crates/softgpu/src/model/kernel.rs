@@ -391,8 +391,8 @@ impl Model {
             return self.kernel_step(key);
         }
         let (space, reach) = (&self.processes[process].space, self.contexts[context].reach());
-        let span = |address| space.span(address, bytes).filter(|(_, region)| reach.covers(region));
-        let (Some((target, _)), Some((source, _))) = (span(target), span(source)) else {
+        let span = |address, writes| reach.span(space, (address, bytes), writes);
+        let (Some((target, _)), Some((source, _))) = (span(target, true), span(source, false)) else {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);
         };
         if self.payload.copies(bytes) {

@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use hal::{Code, Width};
 
+use super::mapped::Pieces;
 use super::{ContextKey, Failure, Outcome};
 use crate::raw::{Backing, Span};
 
@@ -28,13 +29,16 @@ pub(crate) enum RegionKind {
     Registered,
     /// The word of an imported semaphore.
     Semaphore,
+    /// Addresses that were reserved, and are device memory where a piece is mapped.
+    Reserved,
 }
 
 /// An allocation or a registration.
 pub(crate) struct Region {
     pub(crate) bytes: u64,
     pub(crate) kind: RegionKind,
-    pub(crate) context: ContextKey,
+    /// `None` for reserved addresses, which are of no context.
+    pub(crate) context: Option<ContextKey>,
     pub(crate) device: usize,
     pub(crate) buffer_id: u64,
     pub(crate) backing: Backing,
@@ -44,11 +48,56 @@ pub(crate) struct Region {
     /// It came in the order of a stream, from the pool of its device. Other devices have no access to that, also with
     /// peer access, which a driver call of its own would give (`cuMemPoolSetAccess`).
     pub(crate) is_pooled: bool,
+    /// Registered so that the device may only read it.
+    pub(crate) is_read_only: bool,
+    /// The pieces of reserved addresses.
+    pub(crate) pieces: Pieces,
 }
 
 impl Region {
+    /// A region of an owner: a context, if it is one's, and a device.
+    pub(crate) fn new(
+        bytes: u64,
+        kind: RegionKind,
+        (context, device): (Option<ContextKey>, usize),
+        buffer_id: u64,
+        backing: Backing,
+    ) -> Region {
+        Region {
+            bytes,
+            kind,
+            context,
+            device,
+            buffer_id,
+            backing,
+            going: false,
+            is_pooled: false,
+            is_read_only: false,
+            pieces: Pieces::default(),
+        }
+    }
+
     pub(crate) fn is_device(&self) -> bool {
-        matches!(self.kind, RegionKind::Device | RegionKind::Global)
+        matches!(self.kind, RegionKind::Device | RegionKind::Global | RegionKind::Reserved)
+    }
+
+    /// Whether there is memory everywhere in a part: in reserved addresses, pieces without a hole.
+    fn has_memory(&self, offset: u64, bytes: u64) -> bool {
+        let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.bytes);
+        inside && (self.kind != RegionKind::Reserved || self.pieces.cover(offset, bytes, |_| true))
+    }
+
+    /// Whether a device was given access to all of a part. Other memory than pieces needs no such grant.
+    pub(crate) fn grants(&self, offset: u64, bytes: u64, device: usize) -> bool {
+        self.kind != RegionKind::Reserved || self.pieces.cover(offset, bytes, |piece| piece.access.contains(&device))
+    }
+
+    /// Begin and bytes of the memory around an offset: of reserved addresses the piece.
+    pub(crate) fn extent(&self, offset: u64) -> (u64, u64) {
+        match self.kind {
+            RegionKind::Reserved => self.pieces.holding(offset).map_or((offset, 0), |(at, piece)| (at, piece.bytes)),
+            _ => (0, self.bytes),
+        }
     }
 }
 
@@ -61,8 +110,18 @@ pub(crate) struct AddressSpace {
 impl AddressSpace {
     /// The region that holds an address, and its beginning.
     pub(crate) fn region(&self, address: u64) -> Option<(u64, &Region)> {
+        self.reservation(address).filter(|(start, region)| region.has_memory(address - start, 1))
+    }
+
+    /// The same, also where no piece is mapped.
+    pub(crate) fn reservation(&self, address: u64) -> Option<(u64, &Region)> {
         let (&start, region) = self.regions.range((Bound::Unbounded, Bound::Included(address))).next_back()?;
         (address - start < region.bytes).then_some((start, region))
+    }
+
+    /// The pieces of the addresses that were reserved from here on.
+    pub(crate) fn pieces(&mut self, start: u64) -> Option<&mut Pieces> {
+        self.regions.get_mut(&start).map(|region| &mut region.pieces)
     }
 
     /// The region that holds an address, for new operations.
@@ -77,6 +136,13 @@ impl AddressSpace {
         }
     }
 
+    /// The device may only read the region that begins here.
+    pub(crate) fn restrict(&mut self, start: u64) {
+        if let Some(region) = self.regions.get_mut(&start) {
+            region.is_read_only = true;
+        }
+    }
+
     /// From now on, new operations may not name the region that begins here.
     pub(crate) fn let_go(&mut self, start: u64) {
         if let Some(region) = self.regions.get_mut(&start) {
@@ -88,7 +154,7 @@ impl AddressSpace {
     pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<(Span<'_>, &Region)> {
         let (start, region) = self.region(address)?;
         let offset = address - start;
-        (bytes <= region.bytes - offset).then(|| (region.backing.span().part(offset, bytes), region))
+        region.has_memory(offset, bytes).then(|| (region.backing.span().part(offset, bytes), region))
     }
 
     /// A word for a memory operation.
@@ -141,7 +207,8 @@ impl AddressSpace {
 
     /// Removes the regions of a context and returns them.
     pub(crate) fn remove_context(&mut self, context: ContextKey) -> Vec<Region> {
-        let starts: Vec<u64> = self.regions.iter().filter(|(_, r)| r.context == context).map(|(&s, _)| s).collect();
+        let starts: Vec<u64> =
+            self.regions.iter().filter(|(_, r)| r.context == Some(context)).map(|(&s, _)| s).collect();
         starts.into_iter().filter_map(|start| self.regions.remove(&start)).collect()
     }
 

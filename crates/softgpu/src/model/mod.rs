@@ -16,6 +16,7 @@ mod fault;
 mod graph;
 mod kernel;
 mod link;
+mod mapped;
 mod memop;
 mod memory;
 mod op;
@@ -41,6 +42,7 @@ use external::{ExternalMemory, ExternalSemaphore};
 use fault::Faults;
 use graph::{Graph, GraphExec};
 use kernel::{Function, Module};
+use mapped::Physical;
 use op::{Kind, Op};
 pub(crate) use queue::Class;
 use queue::Queue;
@@ -160,6 +162,8 @@ pub(crate) struct Model {
     graph_execs: Slab<GraphExec>,
     external_memories: Slab<ExternalMemory>,
     external_semaphores: Slab<ExternalSemaphore>,
+    /// Memory that can be mapped, by handle.
+    physical: BTreeMap<u64, Physical>,
     kernels: Registry,
     faults: Faults,
     planted: Vec<Planted>,
@@ -199,6 +203,7 @@ impl Model {
             graph_execs: Slab::default(),
             external_memories: Slab::default(),
             external_semaphores: Slab::default(),
+            physical: BTreeMap::new(),
             kernels,
             faults: Faults::default(),
             planted,
