@@ -1,4 +1,4 @@
-/* The cost of one copy call for a program that never contends: small copies and sets on one stream, in groups that
+/* The cost of one call for a program that never contends: small copies, sets and launches on one stream, in groups that
  * never fill it. Only the calls are timed, not the waiting. Prints one JSON object: per kind of call the median and
  * the minimum over the groups, in nanoseconds a call. */
 #define _GNU_SOURCE
@@ -15,6 +15,8 @@ typedef struct {
     __typeof__(&cuMemcpyAsync) any_way;
     __typeof__(&cuMemsetD8Async) set;
     __typeof__(&cuStreamSynchronize) wait;
+    __typeof__(&cuLaunchKernel) launch;
+    CUfunction nothing;
     CUdeviceptr there;
     void *host;
     CUstream stream;
@@ -47,6 +49,11 @@ static CUresult set_4k(const Bench *bench)
     return bench->set(bench->there, 7, 4096, bench->stream);
 }
 
+static CUresult launch(const Bench *bench)
+{
+    return bench->launch(bench->nothing, 1, 1, 1, 1, 1, 1, 0, bench->stream, NULL, NULL);
+}
+
 static int ascending(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
@@ -71,6 +78,23 @@ static void measure(const char *name, Call call, const Bench *bench, int groups,
     printf("\"%s\": {\"median_ns\": %.1f, \"min_ns\": %.1f}%s", name, call_ns[groups / 2], call_ns[0], end);
 }
 
+/* A kernel that both kinds of device know. */
+static CUfunction kernel(void)
+{
+    static char text[65536];
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    FILE *file = fopen(KERNELS_PTX, "rb");
+    if (file == NULL || fread(text, 1, sizeof text - 1, file) == 0) {
+        perror(KERNELS_PTX);
+        exit(1);
+    }
+    fclose(file);
+    ok(FUNCTION(cuModuleLoadData)(&module, text), "cuModuleLoadData");
+    ok(FUNCTION(cuModuleGetFunction)(&function, module, "soft_noop"), "cuModuleGetFunction");
+    return function;
+}
+
 static Bench opened(void)
 {
     Bench bench = {0};
@@ -86,6 +110,8 @@ static Bench opened(void)
     bench.any_way = FUNCTION(cuMemcpyAsync);
     bench.set = FUNCTION(cuMemsetD8Async);
     bench.wait = FUNCTION(cuStreamSynchronize);
+    bench.launch = FUNCTION(cuLaunchKernel);
+    bench.nothing = kernel();
     return bench;
 }
 
@@ -102,6 +128,7 @@ int main(int count, char **arguments)
     measure("H2D 64 KiB", to_device_64k, &bench, groups, ", ");
     measure("D2H 4 KiB", to_host_4k, &bench, groups, ", ");
     measure("default 4 KiB", any_way_4k, &bench, groups, ", ");
-    measure("memset 4 KiB", set_4k, &bench, groups, "}\n");
+    measure("memset 4 KiB", set_4k, &bench, groups, ", ");
+    measure("launch", launch, &bench, groups, "}\n");
     return 0;
 }
