@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::{Nanos, Stream};
 use terms::{Direction, Priority};
-use threads::stream_lock::{Exclusive, Place};
+use threads::stream_lock::{Exclusive, Place, Within};
 
 use crate::decide::Company;
 use crate::inner::Inner;
@@ -165,7 +165,8 @@ impl StreamState {
     #[inline(always)] // as above
     pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let inner = &*self.inner;
-        let _shared = inner.stream_lock.share(self.stream, || (self.place(), inner.driver.host()));
+        let within = Within::of(inner.context.raw(), self.place.get());
+        let _shared = inner.stream_lock.share(self.stream, within, || (self.place(), inner.driver.host()));
         inner.natively(native)
     }
 

@@ -24,6 +24,15 @@ fn parts_are_found_and_ended_ones_forgotten() {
     gpu.host_unregister(part).unwrap();
     assert!(!is_partly(&*gpu, &all), "it has ended unseen");
     assert!(!is_read_only(start + 8191));
+    // One that has ended unseen, beneath a new one that begins before it.
+    registered(start + 4096, 4096, HostRegisterFlags(0));
+    registered(start, 16 << 10, HostRegisterFlags::READ_ONLY);
+    assert!(is_read_only(start + 5000) && is_read_only(start));
+    let ended = unregistering(start).unwrap();
+    assert!(!is_read_only(start));
+    goes_on(start, ended);
+    assert!(is_read_only(start), "the driver has refused to end it");
+    unregistering(start);
     let pinned = gpu.host_alloc(4096, HostAllocFlags(3)).unwrap() as u64;
     assert!(is_partly(&*gpu, &(pinned + 4000..pinned + 4096)), "seen by its end");
 }

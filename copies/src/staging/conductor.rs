@@ -116,7 +116,7 @@ pub(crate) struct Conductor<'a, 'g> {
     raised: Option<Pending>,
     /// The time that it may still wait for more urgent copies.
     wait_left: Nanos,
-    /// Keeps other threads out of the stream until that has all pieces.
+    /// Keeps other threads out of the stream until that has all pieces, and no piece is needed from it again.
     exclusive: Option<Exclusive<'g>>,
 }
 
@@ -304,7 +304,8 @@ impl<'a, 'g> Conductor<'a, 'g> {
         };
         self.flying.push_back(Flying { index, slot, landed });
         self.next = index + 1;
-        if self.next == self.call.pieces().len() {
+        // A piece that cannot be emptied is read again, by the driver.
+        if direction == Direction::HostToDevice && self.next == self.call.pieces().len() {
             self.exclusive = None;
         }
         Ok(())

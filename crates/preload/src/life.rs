@@ -121,6 +121,8 @@ handlers! {
         hook, stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { hook.stream(stream) }
+    waits cuCtxSynchronize (hook) { shim::context_awaited() }
+    tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
     tells cuStreamQuery (hook, _stream: CUstream) {}
     waits cuStreamSynchronize (hook, stream: CUstream) { shim::stream_awaited(hook.stream(stream)) }
     tells cuEventQuery (hook, _event: CUevent) {}
@@ -139,7 +141,6 @@ handlers! {
     frees cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
     frees_later cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
     frees cuMemFreeHost (hook, _start: *mut c_void) {}
-    unregisters cuMemHostUnregister (hook, start: *mut c_void) { shim::unregistering(start.addr() as u64) }
     brings cuModuleLoad (hook, module: *mut CUmodule, _name: *const c_char) { module_here(module) }
     brings cuModuleLoadData cuModuleLoadFatBinary (hook, module: *mut CUmodule, _image: *const c_void) {
         module_here(module)
@@ -276,10 +277,15 @@ fn frees(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUr
     unless_lost(blocks(hook, native, layer))
 }
 
-/// As [`frees`], for memory that the layer has heard of.
-fn unregisters(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
-    tell(layer);
-    frees(hook, native, || ())
+/// The layer hears of the end before the real call, so that it takes no new registration for this one.
+pub unsafe fn cuMemHostUnregister(hook: Hook, native: impl Fn() -> CUresult, start: *mut c_void) -> CUresult {
+    let start = start.addr() as u64;
+    let ended = ask(|| shim::unregistering(start)).flatten();
+    let result = blocks(hook, native, || ());
+    if let Some(ended) = ended.filter(|_| result != CUresult::CUDA_SUCCESS) {
+        tell(|| shim::goes_on(start, ended));
+    }
+    unless_lost(result)
 }
 
 /// As [`before`], for a call that fails in a context that has failed.
@@ -338,28 +344,6 @@ fn ends_capture(hook: Hook, native: impl Fn() -> CUresult, stream: CUstream) -> 
         // The call has found no capture to end. The per-thread stream of another thread may have one.
         CUresult::CUDA_ERROR_ILLEGAL_STATE => {}
         _ => tell(|| shim::capture_end_refused(hook.stream(stream))),
-    }
-    result
-}
-
-pub unsafe fn cuCtxSynchronize(hook: Hook, native: impl Fn() -> CUresult) -> CUresult {
-    waits_for_all(hook, native, None)
-}
-
-pub unsafe fn cuCtxSynchronize_v2(hook: Hook, native: impl Fn() -> CUresult, ctx: CUcontext) -> CUresult {
-    waits_for_all(hook, native, Some(context(ctx)).filter(|_| !ctx.is_null()))
-}
-
-/// A call that waits for all work in a context: afterwards the layer may open there, if it could not before. `None` is
-/// the calling thread's current context.
-fn waits_for_all(hook: Hook, native: impl Fn() -> CUresult, context: Option<Context>) -> CUresult {
-    let result = waits(hook, native, || {
-        if context.is_none() {
-            shim::context_awaited();
-        }
-    });
-    if result == CUresult::CUDA_SUCCESS {
-        tell(|| shim::context_idle(context));
     }
     result
 }

@@ -8,15 +8,16 @@ use abi::types::*;
 
 use crate::hooks::Hook;
 use crate::life::{ask, tell};
-use crate::rows::{for_each_row, is_copy, select};
+use crate::rows::{for_each_row, holds, is_copy, select};
 
 macro_rules! observed {
     (Plain $plain:ident ($($type:ty),*)) => {
         pub unsafe fn $plain(hook: Hook, native: impl Fn() -> CUresult, $(_: $type),*) -> CUresult {
             const IS_COPY: bool = is_copy(stringify!($plain));
             hook.observed(IS_COPY);
-            // As any copy it may wait inside the driver.
-            let inside = if IS_COPY { ask(shim::inside) } else { None };
+            // One that blocks may wait inside the driver.
+            const MAY_WAIT: bool = IS_COPY && !holds(stringify!($plain), "Async");
+            let inside = if MAY_WAIT { ask(shim::inside) } else { None };
             let result = native();
             tell(|| drop(inside));
             result

@@ -93,12 +93,27 @@ pub const fn has_default_stream(name: &str) -> bool {
 }
 
 const fn begins_with(name: &str, start: &str) -> bool {
-    let (name, start) = (name.as_bytes(), start.as_bytes());
+    holds_at(name.as_bytes(), start.as_bytes(), 0)
+}
+
+/// Whether the part stands anywhere in the name.
+pub const fn holds(name: &str, part: &str) -> bool {
+    let mut at = 0;
+    while at < name.len() {
+        if holds_at(name.as_bytes(), part.as_bytes(), at) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn holds_at(name: &[u8], part: &[u8], at: usize) -> bool {
     let mut index = 0;
-    while index < start.len() && index < name.len() && name[index] == start[index] {
+    while index < part.len() && at + index < name.len() && name[at + index] == part[index] {
         index += 1;
     }
-    index == start.len()
+    index == part.len()
 }
 
 const NONE: u16 = u16::MAX;

@@ -6,9 +6,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hal::locks::lock;
 use hal::{Context, Stream};
 
-/// The streams in which captures began, one entry for each, with the streams' contexts as far as they are known.
+/// A stream in which a capture began, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Captured {
+    pub(crate) stream: Stream,
+    pub(crate) context: Option<Context>,
+    /// The thread that began it, if the stream is one of many with one handle; else 0.
+    pub(crate) thread: u64,
+}
+
+impl Captured {
+    /// Whether both are one stream. Handles of streams that were made differ, also in different contexts.
+    fn is(&self, other: &Captured) -> bool {
+        let contexts = || self.context.zip(other.context).is_none_or(|(own, others)| own == others);
+        let is_same = || self.thread == other.thread && contexts();
+        self.stream == other.stream && (!self.stream.is_default() || is_same())
+    }
+}
+
+/// One entry for each capture.
 pub(crate) struct Captures {
-    under_way: Mutex<Vec<(Stream, Option<Context>)>>,
+    under_way: Mutex<Vec<Captured>>,
     /// Captures that no hook would see.
     unseen: usize,
     count: AtomicUsize,
@@ -27,14 +45,14 @@ impl Captures {
     }
 
     /// The program begins one in this stream.
-    pub(crate) fn begin(&self, stream: Stream, context: Option<Context>) {
-        self.change(|under_way| under_way.push((stream, context)));
+    pub(crate) fn begin(&self, stream: Captured) {
+        self.change(|under_way| under_way.push(stream));
     }
 
     /// It has ended one there.
-    pub(crate) fn end(&self, stream: Stream) {
+    pub(crate) fn end(&self, stream: Captured) {
         self.change(|under_way| {
-            let place = under_way.iter().position(|(known, _)| *known == stream);
+            let place = under_way.iter().position(|known| known.is(&stream));
             place.map(|place| under_way.swap_remove(place));
         });
     }
@@ -42,18 +60,25 @@ impl Captures {
     /// The stream goes, and with it the captures that were never ended.
     pub(crate) fn forget(&self, stream: Stream) {
         if self.is_any() {
-            self.change(|under_way| under_way.retain(|(known, _)| *known != stream));
+            self.change(|under_way| under_way.retain(|known| known.stream != stream));
         }
     }
 
     /// The context goes, and with it the captures in its streams.
     pub(crate) fn forget_all(&self, context: Context) {
         if self.is_any() {
-            self.change(|under_way| under_way.retain(|(_, known)| *known != Some(context)));
+            self.change(|under_way| under_way.retain(|known| known.context != Some(context)));
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Vec<(Stream, Option<Context>)>)) {
+    /// The thread goes, and with it the captures in its default streams.
+    pub(crate) fn forget_thread(&self, thread: u64) {
+        if self.is_any() {
+            self.change(|under_way| under_way.retain(|known| known.thread != thread));
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Captured>)) {
         let mut under_way = lock(&self.under_way);
         change(&mut under_way);
         self.count.store(self.unseen + under_way.len(), Ordering::SeqCst);
@@ -69,18 +94,40 @@ mod tests {
     use super::*;
     use crate::{Start, process};
 
+    fn of(stream: u64, context: u64, thread: u64) -> Captured {
+        Captured { stream: Stream(stream), context: Some(Context(context)), thread }
+    }
+
+    /// Threads and contexts have default streams of one handle.
+    #[test]
+    fn the_end_of_a_capture_is_its_own() {
+        let captures = Captures::new(true);
+        let own = Stream::PER_THREAD.0;
+        let all = [of(own, 1, 1), of(own, 2, 2), of(own, 1, 3), of(7, 1, 0)];
+        all.into_iter().for_each(|stream| captures.begin(stream));
+        captures.end(of(own, 2, 2));
+        captures.end(of(own, 2, 2));
+        captures.forget_all(Context(2));
+        assert_eq!(lock(&captures.under_way).len(), 3, "those of another context");
+        captures.forget_thread(3);
+        captures.end(of(7, 2, 0));
+        assert_eq!(*lock(&captures.under_way), [of(own, 1, 1)], "one stream, with another context current");
+        captures.end(of(own, 1, 1));
+        assert!(!captures.is_any());
+    }
+
     #[test]
     fn captures_of_streams_that_go_are_over() {
         let captures = Captures::new(true);
-        let (first, second) = (Stream(7), Stream(8));
-        [first, second].into_iter().for_each(|stream| captures.begin(stream, None));
-        captures.end(Stream(9));
-        captures.forget(first);
+        let (first, second) = (of(7, 1, 0), of(8, 1, 0));
+        [first, second].into_iter().for_each(|stream| captures.begin(stream));
+        captures.end(of(9, 1, 0));
+        captures.forget(first.stream);
         assert!(captures.is_any(), "that of the second");
         captures.end(second);
         assert!(!captures.is_any());
         // A second beginning in one stream, which the driver refuses.
-        [first, first].into_iter().for_each(|stream| captures.begin(stream, None));
+        [first, first].into_iter().for_each(|stream| captures.begin(stream));
         captures.end(first);
         assert!(captures.is_any(), "the first goes on");
     }
@@ -88,9 +135,9 @@ mod tests {
     #[test]
     fn captures_end_with_their_context() {
         let captures = Captures::new(true);
-        captures.begin(Stream::PER_THREAD, Some(Context(1)));
-        captures.begin(Stream(7), Some(Context(1)));
-        captures.begin(Stream(8), Some(Context(2)));
+        [of(Stream::PER_THREAD.0, 1, 1), of(7, 1, 0), of(8, 2, 0)]
+            .into_iter()
+            .for_each(|stream| captures.begin(stream));
         captures.forget_all(Context(1));
         assert!(captures.is_any());
         captures.forget_all(Context(2));
@@ -100,9 +147,9 @@ mod tests {
     #[test]
     fn captures_that_no_hook_sees_are_never_over() {
         let captures = Captures::new(false);
-        captures.begin(Stream(7), None);
+        captures.begin(of(7, 1, 0));
         captures.forget(Stream(7));
-        captures.end(Stream(7));
+        captures.end(of(7, 1, 0));
         assert!(captures.is_any());
     }
 

@@ -33,35 +33,22 @@ pub(crate) fn is_open() -> bool {
     OPEN.load(Ordering::Relaxed) != 0
 }
 
-/// After a failed opening the layer tries so many times more: what kept it out may have passed.
-const TRIES_MORE_MAX: u32 = 3;
-
-/// The failed openings of the layer in one context.
-struct Refusal {
-    error: hal::Error,
-    tries_left: u32,
-}
+/// The layer tries so many times to open in a new context, with a pause between: a thread of the program may have kept
+/// it out of the driver for a moment.
+const TRIES: u32 = 3;
+const PAUSE: Nanos = Nanos::from_ms(5);
 
 /// Contexts in which a thread is opening the layer, and those in which that failed.
 #[derive(Default)]
 struct Opening {
     under_way: HashSet<Context>,
-    refused: HashMap<Context, Refusal>,
-}
-
-impl Opening {
-    /// Whether the layer may try to open in the context. `asked` tells that the program has asked for it.
-    fn may_try(&self, context: Context, asked: bool) -> bool {
-        asked || self.refused.get(&context).is_none_or(|refusal| refusal.tries_left > 0)
-    }
+    refused: HashMap<Context, hal::Error>,
 }
 
 #[derive(Default)]
 pub(crate) struct Contexts {
     open: RwLock<HashMap<Context, Owner<Local>>>,
     opening: Mutex<Opening>,
-    /// The number of contexts in which the layer may try again.
-    wanted: AtomicUsize,
     pub(crate) uses: Mutex<Uses>,
 }
 
@@ -70,30 +57,6 @@ impl Contexts {
     /// statements only.
     fn is_under_way(&self, context: Context) -> bool {
         lock(&self.opening).under_way.contains(&context)
-    }
-
-    /// Whether the layer may try again to open somewhere: one load.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed) != 0
-    }
-
-    /// Changes the list of refusals.
-    fn set_refused<T>(&self, change: impl FnOnce(&mut HashMap<Context, Refusal>) -> T) -> T {
-        let mut opening = lock(&self.opening);
-        let changed = change(&mut opening.refused);
-        let wanted = opening.refused.values().filter(|refusal| refusal.tries_left > 0).count();
-        self.wanted.store(wanted, Ordering::SeqCst);
-        changed
-    }
-
-    /// An opening has failed. Returns the tries that are left.
-    fn refuse(&self, context: Context, error: hal::Error) -> u32 {
-        self.set_refused(|refused| {
-            let before = refused.get(&context).map(|refusal| refusal.tries_left);
-            let tries_left = before.map_or(TRIES_MORE_MAX, |tries| tries.saturating_sub(1));
-            refused.insert(context, Refusal { error, tries_left });
-            tries_left
-        })
     }
 
     fn set_open(
@@ -124,7 +87,7 @@ impl Process {
 
     /// The errors of layers that could not be opened.
     pub(crate) fn refusals(&self) -> Vec<String> {
-        lock(&self.contexts.opening).refused.values().map(|refusal| refusal.error.to_string()).collect()
+        lock(&self.contexts.opening).refused.values().map(ToString::to_string).collect()
     }
 
     /// The calling thread's current context.
@@ -145,22 +108,17 @@ impl Process {
     /// Called only while no work is under way in the context, or at the program's own request: a driver that loads a
     /// module waits for the device and keeps other threads out meanwhile. If the program's next call would end that
     /// wait, the program would hang (seen on an H100, when a thread of ours opened in the background). For the same
-    /// reason a second thread goes on only when the first has opened.
+    /// reason a second thread goes on only when the first has opened, and an opening that has failed is not tried again
+    /// later.
     pub(crate) fn open(&self, context: Context) {
-        self.try_to_open(context, false);
+        self.try_to_open(context, TRIES);
     }
 
-    /// The same, if an earlier opening has failed and tries are left.
-    pub(crate) fn try_again(&self, context: Context) {
-        if lock(&self.contexts.opening).refused.contains_key(&context) {
-            self.try_to_open(context, false);
-        }
-    }
-
-    fn try_to_open(&self, context: Context, asked: bool) {
+    /// The last try of several leaves its error.
+    fn try_to_open(&self, context: Context, tries: u32) {
         let mut opening = lock(&self.contexts.opening);
         let known = locks::read(&self.contexts.open).contains_key(&context);
-        if known || !self.settings.options.enabled || !opening.may_try(context, asked) {
+        if known || !self.settings.options.enabled {
             return;
         }
         let is_first = opening.under_way.insert(context);
@@ -169,41 +127,41 @@ impl Process {
             return self.await_opening(context);
         }
         let under_way = UnderWay(&self.contexts, context);
-        match self.make(context, !asked) {
+        match self.make(context, tries) {
             Ok(local) => {
-                let before = self.contexts.set_refused(|refused| refused.remove(&context));
+                lock(&self.contexts.opening).refused.remove(&context);
                 self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
-                if before.is_some() {
-                    log::warn!("copies of a context have priorities now: overtake has opened there after all");
-                }
             }
-            Err(error) => self.refused(context, error),
+            Err(error) => {
+                log::warn!("copies of this context have no priorities, because overtake cannot open in it: {error}");
+                lock(&self.contexts.opening).refused.insert(context, error);
+            }
         }
         drop(under_way);
     }
 
-    /// Says the first and the last failure of a context.
-    fn refused(&self, context: Context, error: hal::Error) {
-        let text = error.to_string();
-        match self.contexts.refuse(context, error) {
-            TRIES_MORE_MAX => log::warn!(
-                "copies of this context have no priorities, because overtake cannot open in it: {text}. It tries again \
-                 when the program synchronises the context."
-            ),
-            0 => log::warn!("copies of this context have no priorities for good: overtake cannot open in it: {text}"),
-            _ => {}
-        }
-    }
-
     /// Waits until no thread is opening the layer in the context, for a while.
-    fn await_opening(&self, context: Context) {
+    pub(crate) fn await_opening(&self, context: Context) {
         let Some(driver) = self.driver.get() else { return };
         let host = driver.host();
         host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
     }
 
-    fn make(&self, context: Context, is_new: bool) -> Result<Local> {
+    /// Several tries are for a context that is new. The program's own request has one.
+    fn make(&self, context: Context, tries: u32) -> Result<Local> {
         let driver = self.driver()?;
+        let mut made = self.make_once(driver, context, tries > 1);
+        for _ in 1..tries {
+            if made.is_ok() {
+                break;
+            }
+            driver.host().sleep(PAUSE);
+            made = self.make_once(driver, context, true);
+        }
+        made
+    }
+
+    fn make_once(&self, driver: &Arc<dyn Driver>, context: Context, is_new: bool) -> Result<Local> {
         if driver.context_current()? == Some(context) {
             return Local::open(driver, context, &self.settings.options, is_new);
         }
@@ -223,10 +181,10 @@ impl Process {
         let driver = self.driver()?;
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
-        self.try_to_open(context, true);
+        self.try_to_open(context, 1);
         driver.host().wait_until(None, &mut || !self.contexts.is_under_way(context));
-        if let Some(refusal) = self.contexts.set_refused(|refused| refused.remove(&context)) {
-            return Err(refusal.error);
+        if let Some(error) = lock(&self.contexts.opening).refused.remove(&context) {
+            return Err(error);
         }
         let none =
             || Code::NOT_PERMITTED.at("overtake_open").because("it is off here, or is being closed by another thread");
@@ -265,7 +223,7 @@ impl Process {
 
     /// Takes the layer of a context out of all lists, and returns it with its number among the closed ones.
     fn take_out(&self, context: Context) -> Option<(Parting, u64)> {
-        self.contexts.set_refused(|refused| refused.remove(&context));
+        lock(&self.contexts.opening).refused.remove(&context);
         // Under the lock of the report, so that a report finds the context in one of the two lists, and not in both.
         let mut closed = lock(&self.closed);
         let owner = self.contexts.set_open(|open| open.remove(&context))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use copies::copy::{Reason, Request};
 use copies::{Options, Overtake, Priority};
 use hal::{Context, DevicePtr, Stream};
-use threads::stream_lock::{Place, Shared};
+use threads::stream_lock::{Place, Shared, Within};
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -119,9 +119,11 @@ pub fn share(stream: Stream) -> Option<Shared<'static>> {
     }
     let process = process()?;
     let (driver, lock) = (process.driver.get()?, process.stream_lock.get()?);
-    Some(lock.share(stream, || {
+    Some(lock.share(stream, Within::default(), || {
+        // Sets and copies are allowed in streams of a context that is not current.
+        let its = (!stream.is_default()).then(|| driver.stream_context(stream).ok()).flatten();
         // Where no context is current the call fails in any case.
-        let context = process.current_context().unwrap_or(Context(0));
+        let context = its.or_else(|| process.current_context()).unwrap_or(Context(0));
         let place = Place::of(&**driver, context, stream).unwrap_or_else(|_| Place::blocking(context, stream));
         (place, driver.host())
     }))

@@ -49,7 +49,7 @@ mod waits;
 mod witness;
 
 pub use ::copies::copy::Native;
-pub use ::copies::registered::{registered, unregistering};
+pub use ::copies::registered::{goes_on, registered, unregistering};
 pub use call::Call;
 pub use copies::{
     Blocked, about_to_block, about_to_load, copy, freeing, inside, load_ahead_kernels_max, lost, natively, share,
@@ -64,7 +64,7 @@ pub use process::{
 };
 pub use threads::stream_lock::Shared;
 pub use uses::{
-    context_attached, context_detaching, context_going, context_idle, context_made, primary_releasing,
-    primary_resetting, primary_retained,
+    context_attached, context_detaching, context_going, context_made, primary_releasing, primary_resetting,
+    primary_retained,
 };
 pub use waits::{context_awaited, event_awaited, event_going, event_recorded, stream_awaited};

@@ -14,13 +14,14 @@ use hal::{CaptureStatus, Context, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
 use threads::StreamLock;
 
-use crate::captures::Captures;
+use crate::captures::{Captured, Captures};
 use crate::contexts::Contexts;
 use crate::demand::{Ranked, Rule};
 use crate::report;
 use crate::rules::Rules;
 use crate::settings::{self, Settings};
 use crate::streams::Streams;
+use crate::thread;
 use crate::trace;
 use crate::waits::Recorded;
 
@@ -144,11 +145,16 @@ impl Process {
         }
     }
 
+    fn captured(&self, stream: Stream) -> Captured {
+        let thread = if stream == Stream::PER_THREAD { thread::number().unwrap_or(0) } else { 0 };
+        Captured { stream, context: self.context_of(stream), thread }
+    }
+
     /// Before the layer opens anywhere there is no driver to ask, and none needs to know.
     fn end_unless_capturing(&self, stream: Stream) {
         let is_over = |driver: &Arc<dyn Driver>| driver.stream_capture_status(stream) == Ok(CaptureStatus::None);
         if self.driver.get().is_none_or(is_over) {
-            self.captures.end(stream);
+            self.captures.end(self.captured(stream));
         }
     }
 
@@ -159,7 +165,7 @@ impl Process {
 
 /// The program is about to capture a stream.
 pub fn capture_began(stream: Stream) {
-    process().into_iter().for_each(|process| process.captures.begin(stream, process.context_of(stream)));
+    process().into_iter().for_each(|process| process.captures.begin(process.captured(stream)));
 }
 
 /// The driver has refused to end the capture of a stream, which may be over all the same.
@@ -169,7 +175,7 @@ pub fn capture_end_refused(stream: Stream) {
 
 /// The program has ended the capture of a stream.
 pub fn capture_ended(stream: Stream) {
-    process().into_iter().for_each(|process| process.captures.end(stream));
+    process().into_iter().for_each(|process| process.captures.end(process.captured(stream)));
 }
 
 /// This process is the child of a fork: from now on all copies go natively, if the layer of the parent had started.

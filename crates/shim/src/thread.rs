@@ -19,8 +19,11 @@ impl Here {
 impl Drop for Here {
     fn drop(&mut self) {
         // No panic may leave the end of a thread. Its payload is forgotten, because dropping it could panic again.
-        let told =
-            catch_unwind(AssertUnwindSafe(|| process().into_iter().for_each(|process| process.streams.end(self.0))));
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            let Some(process) = process() else { return };
+            process.captures.forget_thread(self.0);
+            process.streams.end(self.0);
+        }));
         told.unwrap_or_else(std::mem::forget);
     }
 }

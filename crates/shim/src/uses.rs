@@ -17,7 +17,8 @@ pub(crate) struct Uses {
 }
 
 struct Primary {
-    context: Context,
+    /// None from a reset until the next call that retains it.
+    context: Option<Context>,
     retained: u64,
 }
 
@@ -33,7 +34,7 @@ impl Process {
     /// The program is about to destroy a context. The driver destroys no primary context.
     pub(crate) fn going(&self, context: Context) {
         let mut uses = lock(&self.contexts.uses);
-        if uses.primaries.values().any(|primary| primary.context == context) {
+        if uses.primaries.values().any(|primary| primary.context == Some(context)) {
             return;
         }
         uses.attached.remove(&context);
@@ -61,13 +62,19 @@ impl Process {
         self.going(context);
     }
 
-    /// The program has retained a primary context, which the driver has made if there was none.
+    /// The program has retained a primary context, which the driver has made if there was none. Only a new one has no
+    /// work under way. A thread that comes second waits for the one that opens there.
     pub(crate) fn retained(&self, device: Device, context: Context) {
         let mut uses = lock(&self.contexts.uses);
-        let primary = uses.primaries.entry(device).or_insert(Primary { context, retained: 0 });
-        (primary.context, primary.retained) = (context, primary.retained + 1);
+        let primary = uses.primaries.entry(device).or_insert(Primary { context: None, retained: 0 });
+        let is_new = primary.context.replace(context) != Some(context);
+        primary.retained += 1;
         drop(uses);
-        self.open(context);
+        if is_new {
+            self.open(context);
+        } else {
+            self.await_opening(context);
+        }
     }
 
     /// The program is about to release a primary context once.
@@ -81,13 +88,13 @@ impl Process {
         }
         drop(uses);
         if is_last {
-            self.close(context);
+            context.into_iter().for_each(|context| self.close(context));
         }
     }
 
     /// The program is about to reset a primary context. The references stay, and the next one makes it again.
     pub(crate) fn resetting(&self, device: Device) {
-        let context = lock(&self.contexts.uses).primaries.get(&device).map(|primary| primary.context);
+        let context = lock(&self.contexts.uses).primaries.get_mut(&device).and_then(|primary| primary.context.take());
         context.into_iter().for_each(|context| self.close(context));
     }
 }
@@ -110,14 +117,6 @@ pub fn context_attached(context: Context) {
 /// The program is about to detach from a context.
 pub fn context_detaching(context: Context) {
     process().into_iter().for_each(|process| process.detaching(context));
-}
-
-/// The program has waited for all work in a context: `None` for the calling thread's current one. If the layer could
-/// not open there before, it may now.
-pub fn context_idle(context: Option<Context>) {
-    let Some(process) = process().filter(|process| process.contexts.is_wanted()) else { return };
-    let context = context.or_else(|| process.current_context());
-    context.into_iter().for_each(|context| process.try_again(context));
 }
 
 /// The program has retained a primary context.

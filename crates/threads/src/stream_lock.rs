@@ -16,118 +16,29 @@
 //! The legacy stream is ordered with all blocking streams of its context, so to hold it is to hold them, and a blocking
 //! stream that is held keeps calls out of the legacy one.
 
-use std::sync::atomic::AtomicUsize;
+mod place;
+mod seats;
 
-use hal::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, lock, try_lock};
-use hal::{Context, Driver, Host, Nanos, Result, Stream, StreamFlags, Wait};
+use std::sync::atomic::AtomicUsize;
 #[cfg(not(loom))]
-use {
-    hal::locks,
-    std::cell::Cell,
-    std::sync::{Arc, Weak},
-};
+use std::sync::{Arc, Weak};
+
+use doors::forks::Process;
+use hal::primitive::{AtomicU64, Mutex, Ordering, lock};
+#[cfg(not(loom))]
+use hal::{Driver, locks};
+use hal::{Host, Nanos, Stream, Wait};
+
+use place::{OUTSIDE, SEVERAL, number};
+pub use place::{Place, Within};
+use seats::Inside;
+#[cfg(not(loom))]
+use seats::own;
+pub use seats::{Seat, Seats};
 
 /// A thread that wants a stream exclusively waits this long for others inside. Most calls take a few microseconds. One
 /// that lasts longer waits in the driver.
 const PATIENCE: Nanos = Nanos::from_us(500);
-
-/// No stream.
-const OUTSIDE: u64 = 0;
-/// More than one stream: a call of the driver's has made another one.
-const SEVERAL: u64 = u64::MAX;
-
-/// A stream in its context, and whether the legacy stream waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    stream: Stream,
-    context: Context,
-    is_blocking: bool,
-}
-
-impl Place {
-    /// The place of a stream of the context.
-    pub fn of(driver: &dyn Driver, context: Context, stream: Stream) -> Result<Place> {
-        let is_blocking = stream.is_default() || driver.stream_flags(stream)?.0 & StreamFlags::NON_BLOCKING.0 == 0;
-        Ok(Place { is_blocking, ..Place::blocking(context, stream) })
-    }
-
-    /// The place of a stream that the legacy one waits for. In doubt a stream counts as one, and threads may wait that
-    /// need not.
-    #[must_use]
-    pub fn blocking(context: Context, stream: Stream) -> Place {
-        Place { stream: Stream(number(stream)), context, is_blocking: true }
-    }
-
-    /// Whether an operation of one stream may be ordered with one of the other.
-    fn meets(&self, other: &Place) -> bool {
-        // The per-thread default streams of two threads have one handle.
-        let is_one = self.stream == other.stream && self.stream != Stream::PER_THREAD;
-        let waits = |legacy: &Place, stream: &Place| legacy.stream.is_legacy() && stream.is_blocking;
-        self.context == other.context && (is_one || waits(self, other) || waits(other, self))
-    }
-
-    /// The same for a thread inside a call, of which only the stream is known.
-    fn may_meet(&self, entering: u64) -> bool {
-        match entering {
-            OUTSIDE => false,
-            SEVERAL => true,
-            _ if self.stream.is_legacy() => true,
-            legacy if legacy == Stream::LEGACY.0 => self.is_blocking,
-            handle => handle == self.stream.0 && self.stream != Stream::PER_THREAD,
-        }
-    }
-}
-
-/// The handle of a stream, which has two for the legacy one.
-#[inline]
-fn number(stream: Stream) -> u64 {
-    if stream == Stream::DEFAULT { Stream::LEGACY.0 } else { stream.0 }
-}
-
-/// The place of a thread in all locks.
-#[derive(Debug)]
-#[repr(align(64))] // its thread writes it at each call
-pub struct Seat {
-    /// The stream that the thread is entering.
-    entering: AtomicU64,
-    /// The lock through which it does.
-    lock: AtomicU64,
-    is_taken: AtomicBool,
-}
-
-/// The seats of all threads. A seat is kept for the next thread when its thread ends.
-#[derive(Debug)]
-pub struct Seats(Mutex<Vec<&'static Seat>>);
-
-impl Default for Seats {
-    fn default() -> Seats {
-        Seats(Mutex::new(Vec::new()))
-    }
-}
-
-impl Seats {
-    /// A seat for a thread. `None` while another thread takes one: in a child of a fork that may be for ever.
-    pub fn take(&self) -> Option<&'static Seat> {
-        let mut all = try_lock(&self.0)?;
-        let free = all.iter().find(|seat| !seat.is_taken.swap(true, Ordering::SeqCst));
-        if let Some(free) = free {
-            return Some(*free);
-        }
-        let [entering, lock] = [(); 2].map(|()| AtomicU64::new(OUTSIDE));
-        let made = &*Box::leak(Box::new(Seat { entering, lock, is_taken: AtomicBool::new(true) }));
-        all.push(made);
-        Some(made)
-    }
-}
-
-impl Seat {
-    /// Its thread has ended.
-    #[cfg(not(loom))]
-    fn leave(&self) {
-        self.entering.store(OUTSIDE, Ordering::SeqCst);
-        self.is_taken.store(false, Ordering::SeqCst);
-    }
-}
 
 /// A copy of several calls that is being submitted.
 #[derive(Debug)]
@@ -136,10 +47,18 @@ struct Holder {
     place: Place,
 }
 
+impl Holder {
+    fn is_of(&self, seat: Option<&'static Seat>) -> bool {
+        seat.is_some_and(|seat| std::ptr::eq(seat, self.owner))
+    }
+}
+
 /// The lock over the streams of a driver.
 #[derive(Debug)]
 pub struct StreamLock {
     id: u64,
+    /// In a child of its the threads that hold streams are gone.
+    process: Process,
     seats: &'static Seats,
     holders: Mutex<Vec<Holder>>,
     /// Their number. While it is 0, a thread enters without a look at the list.
@@ -172,15 +91,20 @@ impl StreamLock {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed) as u64;
         let [held, released, unseated] = [(); 3].map(|()| AtomicU64::new(0));
-        StreamLock { id, seats, holders: Mutex::new(Vec::new()), held, released, unseated }
+        StreamLock { id, process: Process::this(), seats, holders: Mutex::new(Vec::new()), held, released, unseated }
     }
 
     /// The calling thread is about to make one driver call that enters the stream. It waits while another thread holds
     /// the stream. `around` is asked only if some stream is held.
     #[cfg(not(loom))]
     #[inline]
-    pub fn share<'h>(&self, stream: Stream, around: impl FnOnce() -> (Place, &'h dyn Host)) -> Shared<'_> {
-        self.share_at(own::seat(), stream, around)
+    pub fn share<'h>(
+        &self,
+        stream: Stream,
+        within: Within,
+        around: impl FnOnce() -> (Place, &'h dyn Host),
+    ) -> Shared<'_> {
+        self.share_at(own::seat(), stream, within, around)
     }
 
     /// As `share`, for the thread of a seat.
@@ -189,18 +113,27 @@ impl StreamLock {
         &self,
         seat: Option<&'static Seat>,
         stream: Stream,
+        within: Within,
         around: impl FnOnce() -> (Place, &'h dyn Host),
     ) -> Shared<'_> {
         let before = seat.map_or(OUTSIDE, |seat| seat.entering.load(Ordering::Relaxed));
-        let shared = Shared { lock: self, seat, before };
+        let shared = Shared { lock: self, seat, before, within };
         let value = if before == OUTSIDE { number(stream) } else { SEVERAL };
         shared.step_in(value);
         // A thread that is inside already does not wait: the copy would wait for it.
-        if self.held.load(Ordering::SeqCst) != 0 && before == OUTSIDE {
+        if self.held.load(Ordering::SeqCst) != 0 && before == OUTSIDE && self.may_be_held(&shared, value) {
             let (place, host) = around();
             self.wait(&shared, value, &place, host);
         }
         shared
+    }
+
+    /// Whether another thread may hold the stream, as far as the list of holders tells.
+    #[cold]
+    #[inline(never)]
+    fn may_be_held(&self, shared: &Shared<'_>, value: u64) -> bool {
+        let meets = |holder: &Holder| !holder.is_of(shared.seat) && holder.place.may_meet(value, shared.within);
+        self.process.is_this() && lock(&self.holders).iter().any(meets)
     }
 
     #[cold]
@@ -244,27 +177,40 @@ impl StreamLock {
             }
         }
         let held = Exclusive { lock: self, seat, place };
-        let mut is_alone = || !self.is_any_inside(seat, &place);
-        let is_held = is_alone() || host.wait_until(Some(host.now() + PATIENCE), &mut is_alone) == Wait::Met;
+        let inside = self.inside(seat, &place);
+        let is_unseated = || self.unseated.fetch_or(0, Ordering::SeqCst) != 0;
+        if inside.is_empty() && !is_unseated() {
+            return Some(held);
+        }
+        if inside.iter().any(|call| call.has_outlasted()) {
+            return None;
+        }
+        // From now on every other thread that comes sees the holder, so these calls are all.
+        let mut is_alone = || inside.iter().all(Inside::has_ended) && !is_unseated();
+        let is_held = host.wait_until(Some(host.now() + PATIENCE), &mut is_alone) == Wait::Met;
+        if !is_held {
+            inside.iter().filter(|call| !call.has_ended()).for_each(Inside::outlast);
+        }
         is_held.then_some(held)
     }
 
-    fn is_any_inside(&self, own: &'static Seat, place: &Place) -> bool {
-        let is_inside = |seat: &&Seat| {
+    /// The calls of other threads that are inside, and may be in the way.
+    fn inside(&self, own: &'static Seat, place: &Place) -> Vec<Inside> {
+        let is_in_the_way = |seat: &Seat| {
             // A write, so that of two threads the second sees the first: this one the call, or the other one the lock.
             let entering = seat.entering.fetch_or(OUTSIDE, Ordering::SeqCst);
-            place.may_meet(entering) && seat.lock.load(Ordering::Relaxed) == self.id
+            let is_here = || [0, self.id].contains(&seat.lock.load(Ordering::Relaxed));
+            place.may_meet(entering, seat.within()) && is_here()
         };
-        let others = |seat: &&Seat| !std::ptr::eq(*seat, own) && is_inside(seat);
-        self.unseated.fetch_or(0, Ordering::SeqCst) != 0
-            || lock(&self.seats.0).iter().copied().any(|seat| others(&seat))
+        let seats = lock(&self.seats.0);
+        let others = seats.iter().copied().filter(|seat| !std::ptr::eq(*seat, own));
+        others.filter(|seat| is_in_the_way(seat)).map(Inside::of).collect()
     }
 }
 
 /// Whether a call at that place would come in the middle of a copy of another thread.
 fn meets_other(holders: &[Holder], seat: Option<&'static Seat>, place: &Place) -> bool {
-    let is_own = |holder: &Holder| seat.is_some_and(|seat| std::ptr::eq(seat, holder.owner));
-    holders.iter().any(|holder| !is_own(holder) && holder.place.meets(place))
+    holders.iter().any(|holder| !holder.is_of(seat) && holder.place.meets(place))
 }
 
 /// While it lives, its thread is inside a driver call that enters a stream.
@@ -273,6 +219,7 @@ pub struct Shared<'g> {
     lock: &'g StreamLock,
     seat: Option<&'static Seat>,
     before: u64,
+    within: Within,
 }
 
 impl Shared<'_> {
@@ -280,7 +227,7 @@ impl Shared<'_> {
     fn step_in(&self, value: u64) {
         match self.seat {
             Some(seat) => {
-                seat.lock.store(self.lock.id, Ordering::Relaxed);
+                seat.describe(self);
                 // A swap, because the look at the lock must not come before it.
                 seat.entering.swap(value, Ordering::SeqCst);
             }
@@ -321,46 +268,6 @@ impl Drop for Exclusive<'_> {
         }
         self.lock.held.store(holders.len() as u64, Ordering::SeqCst);
         self.lock.released.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// The seat of the calling thread.
-#[cfg(not(loom))]
-mod own {
-    use super::{Cell, Seat, Seats};
-
-    static SEATS: Seats = Seats(std::sync::Mutex::new(Vec::new()));
-
-    thread_local! {
-        static SEAT: Cell<Option<&'static Seat>> = const { Cell::new(None) };
-        static END: End = const { End };
-    }
-
-    /// Gives the seat back when its thread ends.
-    struct End;
-
-    impl Drop for End {
-        fn drop(&mut self) {
-            SEAT.take().into_iter().for_each(Seat::leave);
-        }
-    }
-
-    pub(super) fn seats() -> &'static Seats {
-        &SEATS
-    }
-
-    /// `None` where the thread is ending, because nobody would give the seat back.
-    #[inline]
-    pub(super) fn seat() -> Option<&'static Seat> {
-        SEAT.get().or_else(take)
-    }
-
-    #[cold]
-    fn take() -> Option<&'static Seat> {
-        END.try_with(|_| ()).ok()?;
-        let taken = SEATS.take();
-        SEAT.set(taken);
-        taken
     }
 }
 

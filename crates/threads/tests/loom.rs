@@ -13,7 +13,7 @@ use hal::{Context, Host, Nanos, Stream, ThreadToken, Wait};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use overtake_threads::stream_lock::{Place, Seats};
+use overtake_threads::stream_lock::{Place, Seats, Within};
 use overtake_threads::{Bell, StreamLock};
 
 /// A listener hears of all work that is left for it before a ring, by ringers that ring with `ring`.
@@ -144,7 +144,7 @@ fn no_call_enters_a_stream_between_two_parts_of_a_copy() {
             its_table.iter().for_each(|word| word.store(1, Ordering::Relaxed));
         });
         let reader = thread::spawn(move || {
-            let _entered = lock.share_at(Some(second), stream, || (place(), &LoomHost as &dyn Host));
+            let _entered = lock.share_at(Some(second), stream, Within::default(), || (place(), &LoomHost as &dyn Host));
             let [left, right] = table.each_ref().map(|word| word.load(Ordering::Relaxed));
             assert_eq!(left, right, "a part of a copy");
         });

@@ -5,11 +5,14 @@
  * usage: torn [reads in each mode] */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 
 #include "client.h"
 
 enum { TABLE = 4 * MIB, WORDS = TABLE / 4, VERSIONS = 2, COPIES = 40 };
+enum { PAGE = 4096, BARRIER = TABLE - 3 * PAGE };
 
 typedef enum { ASYNC, BLOCKING } Call;
 
@@ -19,6 +22,8 @@ typedef struct {
     bool pinned, to_host;
     Call call;
     CUstream copies, others;
+    bool is_elsewhere; /* the other thread has another context current */
+    bool has_barrier;  /* a page of the target is protected before each copy, and a handler lifts that */
 } Mode;
 
 typedef struct {
@@ -32,11 +37,18 @@ typedef struct {
 
 static uint32_t *new_version(bool pinned, uint32_t value)
 {
-    uint32_t *words = pinned ? new_pinned_bytes(TABLE) : malloc(TABLE);
+    uint32_t *words = pinned ? new_pinned_bytes(TABLE) : aligned_alloc(PAGE, TABLE);
     REQUIRE(words != NULL);
     for (size_t i = 0; i < WORDS; i++)
         words[i] = value;
     return words;
+}
+
+static void lift(int signal, siginfo_t *info, void *state)
+{
+    (void)signal, (void)state;
+    if (mprotect((void *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE) != 0)
+        abort();
 }
 
 /* The thread whose copies have several parts under the layer. To the host it reads whole versions. */
@@ -47,6 +59,8 @@ static void *copy(void *argument)
     for (unsigned long i = 0; i < COPIES || load_word(&work->has_read) == 0; i++) {
         uint32_t *version = work->versions[i % VERSIONS];
         CUstream stream = work->mode.copies;
+        if (work->mode.has_barrier)
+            REQUIRE(mprotect((char *)version + BARRIER, PAGE, PROT_READ) == 0);
         if (work->mode.to_host && work->mode.call == BLOCKING)
             OK(cuMemcpyDtoH(version, work->table, TABLE));
         else if (work->mode.to_host)
@@ -82,10 +96,10 @@ static void operate(Work *work)
     CUstream stream = work->mode.others;
     for (unsigned long i = 0; load_word(&work->has_copied) == 0; i++) {
         CUdeviceptr from = work->table;
-        if (i % 3 == 1)
+        if (i % 3 == 1 && !work->mode.is_elsewhere)
             OK(cuMemsetD32Async(work->table, 100 + (uint32_t)i, WORDS, stream));
         if (i % 3 == 2) {
-            OK(cuMemcpyDtoDAsync(work->shadow, work->table, TABLE, stream));
+            OK(cuMemcpyPeerAsync(work->shadow, work->context, work->table, work->context, TABLE, stream));
             from = work->shadow;
         }
         read_ends(work, from);
@@ -97,6 +111,9 @@ static void operate(Work *work)
 
 static void run(Mode mode, CUcontext context, unsigned long reads)
 {
+    CUcontext other = NULL;
+    struct sigaction action = {.sa_sigaction = lift, .sa_flags = SA_SIGINFO};
+    struct sigaction before;
     Work work = {.mode = mode, .context = context, .reads = reads};
     work.table = new_device_bytes(TABLE);
     work.shadow = new_device_bytes(TABLE);
@@ -105,11 +122,20 @@ static void run(Mode mode, CUcontext context, unsigned long reads)
     OK(cuCtxSynchronize());
     for (uint32_t i = 0; i < VERSIONS; i++)
         work.versions[i] = new_version(mode.pinned, i + 1);
+    if (mode.has_barrier)
+        REQUIRE(sigaction(SIGSEGV, &action, &before) == 0);
+    if (mode.is_elsewhere)
+        OK(cuCtxCreate_v2(&other, 0, 0));
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, copy, &work) == 0);
     operate(&work);
     REQUIRE(pthread_join(thread, NULL) == 0);
+    if (mode.is_elsewhere)
+        OK(cuCtxDestroy(other));
+    OK(cuCtxSetCurrent(context));
     OK(cuCtxSynchronize());
+    if (mode.has_barrier)
+        REQUIRE(sigaction(SIGSEGV, &before, NULL) == 0);
     printf("%s: %lu torn\n", mode.name, work.torn + work.torn_on_host);
     for (uint32_t i = 0; i < VERSIONS; i++)
         if (mode.pinned)
@@ -129,17 +155,19 @@ int main(int count, char **arguments)
     CUstream own = new_stream(), blocking = NULL;
     OK(cuStreamCreate(&blocking, 0));
     const Mode modes[] = {
-        {"pinned to the device", true, false, ASYNC, own, own},
-        {"pinned to the host", true, true, ASYNC, own, own},
-        {"pinned beside the legacy stream", true, false, ASYNC, blocking, CU_STREAM_LEGACY},
-        {"pageable to the device", false, false, ASYNC, own, own},
-        {"pageable to the host", false, true, ASYNC, own, own},
-        {"pageable in the legacy stream", false, false, ASYNC, CU_STREAM_LEGACY, CU_STREAM_LEGACY},
-        {"pageable beside a blocking stream", false, false, ASYNC, CU_STREAM_LEGACY, blocking},
-        {"pageable beside the legacy stream", false, false, ASYNC, blocking, CU_STREAM_LEGACY},
-        {"blocking to the device", false, false, BLOCKING, CU_STREAM_LEGACY, CU_STREAM_LEGACY},
-        {"blocking to the host", false, true, BLOCKING, CU_STREAM_LEGACY, blocking},
-        {"blocking beside a blocking stream", false, false, BLOCKING, CU_STREAM_LEGACY, blocking},
+        {"pinned to the device", true, false, ASYNC, own, own, false, false},
+        {"pinned to the host", true, true, ASYNC, own, own, false, false},
+        {"pinned beside the legacy stream", true, false, ASYNC, blocking, CU_STREAM_LEGACY, false, false},
+        {"pageable to the device", false, false, ASYNC, own, own, false, false},
+        {"pageable to the host", false, true, ASYNC, own, own, false, false},
+        {"pageable in the legacy stream", false, false, ASYNC, CU_STREAM_LEGACY, CU_STREAM_LEGACY, false, false},
+        {"pageable beside a blocking stream", false, false, ASYNC, CU_STREAM_LEGACY, blocking, false, false},
+        {"pageable beside the legacy stream", false, false, ASYNC, blocking, CU_STREAM_LEGACY, false, false},
+        {"blocking to the device", false, false, BLOCKING, CU_STREAM_LEGACY, CU_STREAM_LEGACY, false, false},
+        {"blocking to the host", false, true, BLOCKING, CU_STREAM_LEGACY, blocking, false, false},
+        {"blocking beside a blocking stream", false, false, BLOCKING, CU_STREAM_LEGACY, blocking, false, false},
+        {.name = "pageable, and a thread in another context", .copies = own, .others = own, .is_elsewhere = true},
+        {.name = "pageable behind a write barrier", .to_host = true, .copies = own, .others = own, .has_barrier = true},
     };
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         run(modes[i], context, reads);

@@ -92,30 +92,25 @@ fn a_context_ends_with_its_last_use_and_no_primary_one_by_destruction() {
     process.releasing(DEVICE);
 }
 
-/// What keeps the layer out passes: it opens at the next synchronisation of the context, but does not try for ever.
+/// What keeps the layer out may pass in a moment. Later it does not try by itself, because work may be under way then.
 #[test]
-fn a_failed_opening_is_tried_again_a_few_times() {
+fn a_failed_opening_is_tried_again_at_once_and_not_later() {
     let (process, gpu) = process();
-    let refuse = || {
-        gpu.inject(Fault::Call { name: "cuDeviceGetName".to_owned(), nth: 1, code: Code::OUT_OF_MEMORY });
+    let refuse = |times: u32| {
+        for nth in 1..=u64::from(times) {
+            gpu.inject(Fault::Call { name: "cuDeviceGetName".to_owned(), nth, code: Code::OUT_OF_MEMORY });
+        }
     };
-    refuse();
+    refuse(TRIES - 1);
     let context = create(&process, &gpu);
-    assert!(process.here().is_none() && process.refusals().len() == 1 && process.contexts.is_wanted());
-    process.try_again(context);
-    assert!(process.here().is_some() && process.refusals().is_empty() && !process.contexts.is_wanted());
+    assert!(process.here().is_some() && process.refusals().is_empty());
     process.close(context);
     gpu.context_destroy(context).unwrap();
-    refuse();
-    let context = create(&process, &gpu);
-    for _ in 0..TRIES_MORE_MAX {
-        assert!(process.contexts.is_wanted());
-        refuse();
-        process.try_again(context);
-    }
-    assert!(!process.contexts.is_wanted() && process.refusals().len() == 1);
-    process.try_again(context);
-    assert!(process.here().is_none(), "it would open now, but has tried often enough");
+    refuse(TRIES);
+    let context = retain(&process, &gpu);
+    assert!(process.here().is_none() && process.refusals().len() == 1);
+    assert_eq!(retain(&process, &gpu), context);
+    assert!(process.here().is_none(), "it would open now, but the context is not new");
     assert!(process.open_now().is_ok(), "the program asks for it");
     process.close(context);
 }
@@ -124,7 +119,7 @@ fn a_failed_opening_is_tried_again_a_few_times() {
 #[test]
 fn a_second_retainer_waits_for_the_first() {
     let (process, gpu) = process();
-    let context = gpu.primary_context_retain(DEVICE).unwrap();
+    let context = retain(&process, &gpu);
     lock(&process.contexts.opening).under_way.insert(context);
     let under_way = UnderWay(&process.contexts, context);
     let ended = AtomicBool::new(false);
