@@ -62,8 +62,8 @@ pub struct Channel {
 struct Order {
     enter: Event,
     leave: Event,
-    /// The stream of the last submission, until all its earlier work is known to have completed.
-    unready: Option<Stream>,
+    /// The stream of the last submission.
+    last: Option<Stream>,
     submitted: u32,
     reported: u32,
 }
@@ -93,7 +93,7 @@ impl Channel {
                 let order = Mutex::new(Order {
                     enter,
                     leave,
-                    unready: None,
+                    last: None,
                     submitted: options.counted_from,
                     reported: options.counted_from,
                 });
@@ -136,11 +136,11 @@ impl Channel {
         let turn = self.turns.wait(self.driver.host());
         let mut order = lock(&self.order);
         let to = if copy.in_stream { copy.from } else { self.stream };
-        if to != copy.from && self.is_unready_for(copy.from, &mut order)? {
+        if to != copy.from && self.is_unready_for(copy.from, &order)? {
             return Err(Refusal::Unready);
         }
         self.join(order.enter, copy.from, to)?;
-        order.unready = Some(copy.from);
+        order.last = Some(copy.from);
         let mut bracket = Bracket { ops: Vec::with_capacity(8), up: false };
         // SAFETY: passed on to the caller.
         let submitted = unsafe { self.submit_steps(copy, to, &mut order, &mut bracket) };
@@ -157,13 +157,11 @@ impl Channel {
     /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. A copy of
     /// `from` must not stand behind them: their work may itself wait for later work of `from`, and then neither would
     /// ever run. A copy that goes natively is not in the way.
-    fn is_unready_for(&self, from: Stream, order: &mut Order) -> Result<bool> {
-        if order.unready.is_some_and(|stream| stream != from) {
+    fn is_unready_for(&self, from: Stream, order: &Order) -> Result<bool> {
+        if order.last.is_some_and(|stream| stream != from) {
             // The event of the last submission covers the earlier ones: they are of the same stream, or were ready
             // when it was submitted.
-            let is_ready = hal::beside_captures(&*self.driver, || self.driver.event_query(order.enter))?;
-            order.unready = order.unready.filter(|_| !is_ready);
-            return Ok(!is_ready);
+            return Ok(!hal::beside_captures(&*self.driver, || self.driver.event_query(order.enter))?);
         }
         Ok(false)
     }

@@ -244,4 +244,21 @@ mod tests {
         assert_eq!(array.read().unwrap()[0], 21);
         assert_eq!(arrays.statistics().combined, PARTIALS_MAX as u64);
     }
+
+    /// Two threads may find the same result at once, each before the other combines it.
+    #[test]
+    fn a_result_is_combined_once_whoever_has_found_it() {
+        let (_dispatcher, arrays) = open();
+        let array = arrays.array_of(&[1_u32]).unwrap();
+        let add = arrays.host("adds", (reduce(&array, Sum),), |(sum,)| {
+            sum[0] += 5;
+            Ok(())
+        });
+        add.submit().unwrap();
+        let (record, reader) = (&array.record, whole(Arc::clone(&array.record), Mode::Read));
+        let found = [(); 2].map(|()| record.partial_before(&reader).unwrap());
+        found.iter().for_each(|partial| record.combine(partial, "reads", Priority::LOWEST).unwrap());
+        assert_eq!(array.read().unwrap().to_vec(), [6]);
+        assert_eq!(arrays.statistics().combined, 1);
+    }
 }

@@ -194,3 +194,41 @@ impl Standing {
         self.loss.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use terms::Priorities;
+
+    use super::*;
+    use crate::soft;
+
+    /// What can happen to a context, in any order: each reason not to raise holds until it ends, and only the pause
+    /// ends.
+    #[test]
+    fn the_end_of_a_pause_ends_no_other_reason() {
+        let driver = soft::driver();
+        let why = Code::OUT_OF_MEMORY.at("cuMemcpyHtoDAsync_v2").because("a test");
+        for order in 0..4_u32.pow(4) {
+            let standing = soft::records(&driver, Priorities::new(2).unwrap()).standing;
+            let [mut paused, mut left, mut lost] = [false; 3];
+            for step in (0..4).map(|at| order / 4_u32.pow(at) % 4) {
+                match step {
+                    0 => standing.stand_down(),
+                    1 => standing.resume(),
+                    2 => standing.leave(),
+                    _ => standing.lose(&[], &why),
+                }
+                paused = step == 0 || paused && step != 1;
+                (left, lost) = (left || step == 2, lost || step == 3);
+                let at = format!("order {order}, after {step}");
+                assert_eq!(standing.is_passive(), paused || left || lost, "{at}");
+                assert_eq!(standing.has_stood_down(), paused, "{at}");
+                let code = standing.check().err().map(|error| error.code());
+                assert_eq!(code, lost.then_some(Code::LAUNCH_FAILED), "{at}");
+                let pending = standing.raise(Direction::HostToDevice, Priority::new(2).unwrap());
+                assert_eq!(pending.is_some(), !standing.is_passive(), "{at}");
+                pending.into_iter().for_each(|pending| standing.bank(Direction::HostToDevice).lower(pending));
+            }
+        }
+    }
+}

@@ -91,3 +91,21 @@ pub struct Statistics {
     /// Latencies by priority.
     pub latencies: BTreeMap<u8, Latency>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_has_the_median_the_slow_ones_and_the_slowest() {
+        let mut histogram = Histogram::new(3).unwrap();
+        (1..=1_000).for_each(|us| histogram.record(us * 1_000).unwrap());
+        let Latency { count, p50_us, p99_us, max_us } = Latency::of(&histogram);
+        let is_near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 0.002;
+        assert_eq!(count, 1_000);
+        assert!(
+            is_near(p50_us, 500.0) && is_near(p99_us, 990.0) && is_near(max_us, 1_000.0),
+            "{p50_us} {p99_us} {max_us}"
+        );
+    }
+}

@@ -211,6 +211,8 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     /// So many threads have a piece at once, and the next one gets a piece when one of them has moved its own.
@@ -232,5 +234,35 @@ mod tests {
         [0, 2].into_iter().for_each(|index| call.work(index, driver.host()));
         assert!(!call.has_offer() && call.claim().is_none(), "all have been moved");
         assert_eq!(slots, source);
+    }
+
+    /// Whenever a copy is withdrawn, no thread has a piece of it afterwards, and none gets one.
+    #[test]
+    fn no_thread_moves_a_piece_after_the_copy_was_withdrawn() {
+        const BYTES: usize = 4 << 20;
+        let driver = crate::soft::driver();
+        let mut moved = [0; 3];
+        for delay in 0..20 {
+            let source = vec![7_u8; 2 * BYTES];
+            let slots: Arc<[AtomicU8]> = (0..2 * BYTES).map(|_| AtomicU8::new(0)).collect();
+            let piece = |at| Shape::linear(0x1000, source.as_ptr() as u64 + (at * BYTES) as u64, BYTES as u64);
+            let pieces = vec![piece(0), piece(1)];
+            let call = Arc::new(Call::new(Direction::HostToDevice, (false, false), Areas::default(), pieces, 1));
+            // SAFETY: each piece has a slot of its own, and all memory outlives the thread.
+            (0..2).for_each(|at| unsafe { call.offer(slots[at * BYTES].as_ptr() as u64) });
+            let (theirs, its_driver) = (Arc::clone(&call), Arc::clone(&driver));
+            let thread = hal::spawn(&driver, "moves", move || {
+                while let Some(index) = theirs.claim() {
+                    theirs.work(index, its_driver.host());
+                }
+            });
+            driver.host().sleep(hal::Nanos::from_us(delay * 50));
+            call.withdraw(driver.host());
+            let before = [0, 1].map(|index| call.result(index));
+            thread.unwrap().join(driver.host());
+            assert_eq!([0, 1].map(|index| call.result(index)), before, "after {delay} * 50 us");
+            moved[before.iter().flatten().count()] += 1;
+        }
+        assert!(moved.iter().all(|times| *times > 0), "none, one and both pieces were moved before: {moved:?}");
     }
 }

@@ -1,4 +1,5 @@
 //! The threads that fill and empty slots. They call no driver.
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -177,5 +178,48 @@ impl Own {
 
     fn has_news(&self, work: &Work) -> bool {
         work.changes.load(Ordering::SeqCst) != self.changes || self.calls.iter().any(|call| call.has_offer())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(unsafe_code)] // offers slots
+
+    use std::sync::atomic::AtomicU8;
+
+    use channels::Shape;
+    use hal::Wait;
+    use terms::Direction;
+
+    use super::super::areas::Areas;
+    use super::super::call::Moved;
+    use super::*;
+    use crate::soft;
+
+    /// A thread that has found nothing for a while sleeps, and is woken for each piece that comes later.
+    #[test]
+    fn a_thread_that_sleeps_is_woken_for_a_later_piece() {
+        const PIECES: usize = 5;
+        const BYTES: usize = 4096;
+        let (driver, source) = (soft::driver(), [7_u8; BYTES]);
+        let (pool, host) = (Pool::new(&driver, 2), driver.host());
+        let slots: Vec<AtomicU8> = (0..PIECES * BYTES).map(|_| AtomicU8::new(0)).collect();
+        let piece = Shape::linear(0x1000, source.as_ptr() as u64, BYTES as u64);
+        let pieces = vec![piece; PIECES];
+        let call = Arc::new(Call::new(Direction::HostToDevice, (false, false), Areas::default(), pieces, 2));
+        for index in 0..PIECES {
+            host.sleep(LINGER + LINGER);
+            // SAFETY: each piece has a slot of its own, and all memory outlives the threads.
+            unsafe { call.offer(slots[index * BYTES].as_ptr() as u64) };
+            if index == 0 {
+                pool.begin(&call)
+            } else {
+                pool.tell(&call)
+            }
+            let moved = host.wait_until(Some(host.now() + LINGER), &mut || call.result(index).is_some());
+            assert_eq!((moved, call.result(index)), (Wait::Met, Some(Moved::Yes)), "piece {index}");
+        }
+        pool.end(&call);
+        pool.leave();
     }
 }

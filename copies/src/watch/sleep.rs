@@ -39,7 +39,7 @@ pub(super) fn sleep(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::time::Duration;
 
     use super::*;
@@ -60,6 +60,19 @@ mod tests {
         let deadline = host.now() + Nanos::from_ms(1);
         sleep(&bell, &host, deadline, |_| Nanos::from_us(100), &mut || false, &mut Attention::default());
         assert!(deadline <= host.now());
+    }
+
+    /// A thread that naps leaves its processor to others: it looks once for each nap.
+    #[test]
+    fn a_nap_lasts() {
+        let (bell, host, naps) = (Bell::default(), RealHost::new(), AtomicU32::new(0));
+        let nap_at = |_| {
+            naps.fetch_add(1, Ordering::Relaxed);
+            Nanos::from_ms(1)
+        };
+        let deadline = host.now() + Nanos::from_ms(10);
+        sleep(&bell, &host, deadline, nap_at, &mut || false, &mut Attention::default());
+        assert!((1..=10).contains(&naps.into_inner()), "each nap lasts for a millisecond at least");
     }
 
     /// The condition takes so long that the thread cannot look in time.

@@ -165,24 +165,53 @@ pub unsafe fn cuGraphExecDestroy(hook: Hook, native: impl Fn() -> CUresult, grap
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::{null_mut, without_provenance_mut};
+
     use super::*;
+    use crate::life;
     use abi::Flavour;
 
-    /// A graph that is made where one was destroyed is launched for the first time again.
+    const HOOK: Hook = Hook { number: 0, flavour: Flavour::Plain, caller: 0 };
+
+    fn succeeds() -> CUresult {
+        CUresult::CUDA_SUCCESS
+    }
+
+    /// A graph that is made where one was destroyed is launched for the first time again, and so is a kernel that is
+    /// loaded where others were unloaded.
     #[test]
-    fn a_destroyed_graph_is_forgotten_and_no_other() {
+    fn handles_that_come_to_mean_others_are_forgotten() {
         let [graph, other] = [0x7700_0040_usize, 0x7700_0080];
-        let hook = Hook { number: 0, flavour: Flavour::Plain, caller: 0 };
-        let native = || CUresult::CUDA_SUCCESS;
-        let handle = std::ptr::without_provenance_mut;
-        for graph in [graph, other] {
+        let launch = |graph: usize| {
             // SAFETY: no pointer is followed.
-            unsafe { cuGraphLaunch(hook, native, handle(graph), std::ptr::null_mut()) };
-        }
+            unsafe { cuGraphLaunch(HOOK, succeeds, without_provenance_mut(graph), null_mut()) };
+        };
+        [graph, other].into_iter().for_each(launch);
         assert!(KNOWN.has(graph) && KNOWN.has(other));
-        // SAFETY: as above.
-        unsafe { cuGraphExecDestroy(hook, native, handle(graph)) };
+        // SAFETY: no pointer is followed.
+        unsafe { cuGraphExecDestroy(HOOK, succeeds, without_provenance_mut(graph)) };
         assert!(!KNOWN.has(graph) && KNOWN.has(other));
+        type Ends = (&'static str, fn() -> CUresult);
+        let ends: [Ends; 6] = [
+            // SAFETY: no pointer is followed.
+            ("a module", || unsafe { life::cuModuleUnload(HOOK, succeeds, null_mut()) }),
+            // SAFETY: no pointer is followed.
+            ("a library", || unsafe { life::cuLibraryUnload(HOOK, succeeds, null_mut()) }),
+            // SAFETY: no pointer is followed.
+            ("a context", || unsafe { life::cuCtxDestroy_v2(HOOK, succeeds, null_mut()) }),
+            // SAFETY: no pointer is followed.
+            ("an attached context", || unsafe { life::cuCtxDetach(HOOK, succeeds, null_mut()) }),
+            // SAFETY: no pointer is followed.
+            ("a retained context", || unsafe { life::cuDevicePrimaryCtxRelease_v2(HOOK, succeeds, 0) }),
+            // SAFETY: no pointer is followed.
+            ("a context by a reset", || unsafe { life::cuDevicePrimaryCtxReset_v2(HOOK, succeeds, 0) }),
+        ];
+        for (what, end) in ends {
+            launch(other);
+            assert!(KNOWN.has(other));
+            end();
+            assert!(!KNOWN.has(other), "{what} ends");
+        }
     }
 
     #[test]

@@ -86,25 +86,17 @@ handlers! {
     after cuCtxCreate_v4 (
         hook, context: *mut CUcontext, _parameters: *mut CUctxCreateParams, _flags: c_uint, _device: CUdevice
     ) { made(context) }
-    before cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) {
-        launch::forget();
-        shim::context_going(context(ctx));
-    }
+    ends cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) { shim::context_going(context(ctx)) }
     after cuCtxAttach (hook, attached: *mut CUcontext, _flags: c_uint) {
         // SAFETY: the driver has just written the context there, or refused a null pointer.
         shim::context_attached(context(unsafe { *attached }));
     }
-    before cuCtxDetach (hook, ctx: CUcontext) {
-        launch::forget();
-        shim::context_detaching(context(ctx));
+    ends cuCtxDetach (hook, ctx: CUcontext) { shim::context_detaching(context(ctx)) }
+    ends cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
+        shim::primary_releasing(Device(device))
     }
-    before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
-        launch::forget();
-        shim::primary_releasing(Device(device));
-    }
-    before cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 (hook, device: CUdevice) {
-        launch::forget();
-        shim::primary_resetting(Device(device));
+    ends cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 (hook, device: CUdevice) {
+        shim::primary_resetting(Device(device))
     }
     before cuEventDestroy cuEventDestroy_v2 (hook, ended: CUevent) { shim::event_going(event(ended)) }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
@@ -299,6 +291,12 @@ fn unless_lost(result: CUresult) -> CUresult {
         return result;
     }
     ask(shim::lost).flatten().map_or(result, CUresult)
+}
+
+/// As [`before`], for a call that may end a context, and its kernels with it.
+fn ends(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    launch::forget();
+    before(hook, native, layer)
 }
 
 /// As [`blocks`], for a call that unloads kernels: their handles may come to mean other kernels.

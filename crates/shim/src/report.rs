@@ -436,3 +436,6 @@ fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     let name = folder.join(format!("{}.json", report.pid));
     doors::file::write_whole(&name, &serde_json::to_vec(report)?)
 }
+
+#[cfg(test)]
+mod tests;

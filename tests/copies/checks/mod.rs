@@ -83,7 +83,8 @@ const PLAIN: &[Case] = cases! { false,
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
     sizes: lines batches;
     staging: bytes first_copies one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work
-        download_waits order among_others capture refused cold_sources blocking_copies_land sources_are_reused;
+        download_waits order among_others capture refused cold_sources blocking_copies_land sources_are_reused
+        slots_are_reused;
     streams: cuda_priorities announcements_end;
     turns: while_all_tolerate beside_other_bulk not_of_default_streams not_beside_staged_copies bytes;
     whole: lasts_until_bulk_has_ended ends_as_natively has_no_more_kernels_than_carriers is_not_what_is_staged;
@@ -98,7 +99,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
     service: bulk_yields urgent_overtakes;
-    staging: urgent_holds_off;
+    staging: urgent_holds_off waits_for_a_slot;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     turns: hold_urgent_words_up waits_of_urgent_copies waits_behind_chunks;

@@ -284,27 +284,61 @@ const THREADS: u64 = 4;
 
 /// Threads copy at random, and overwrite each source as soon as its call has returned.
 pub fn sources_are_reused(rig: &Rig) -> Outcome {
-    let overtake = Arc::new(bed::open(rig, staging())?);
+    by_threads(rig, staging(), COPIES)
+}
+
+/// The same with so few slots that most are still in flight when the next copy wants one.
+pub fn slots_are_reused(rig: &Rig) -> Outcome {
+    by_threads(rig, Options { staging_slots: 2, ..staging() }, COPIES / 5)
+}
+
+/// A copy that finds no slot waits for those of another one, and is staged whole.
+pub fn waits_for_a_slot(rig: &Rig) -> Outcome {
+    const BYTES: u64 = 300_000;
+    let overtake = Arc::new(bed::open(rig, Options { staging_slots: 1, ..staging() })?);
+    warm_up(rig, &overtake, (rig.stream()?, rig.buffer(WARM_BYTES)?))?;
+    let threads = (0..2).map(|number| {
+        let (stream, buffer) = (rig.stream()?, rig.buffer(BYTES)?);
+        let overtake = Arc::clone(&overtake);
+        let back_and_forth = move |_: &dyn hal::Driver| {
+            let stream = overtake.adopt(stream, level(1))?;
+            let (sent, mut back) = (Prng::new(60 + number).bytes(BYTES), vec![0; BYTES as usize]);
+            for _ in 0..10 {
+                same("the plan", &doors::htod_pageable(&stream, (buffer, 0), &sent)?.plan(), &STAGED)?;
+                same("the plan", &doors::dtoh_pageable(&stream, &mut back, (buffer, 0))?.plan(), &STAGED)?;
+                same_bytes("there and back", &back, &sent)?;
+            }
+            Ok(())
+        };
+        Ok(rig.spawn(&format!("copies {number}"), back_and_forth))
+    });
+    let threads = threads.collect::<Result<Vec<_>, Failure>>()?;
+    threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+    same("bytes that the driver made", &overtake.statistics().unstaged_bytes, &0)
+}
+
+fn by_threads(rig: &Rig, options: Options, copies: u64) -> Outcome {
+    let overtake = Arc::new(bed::open(rig, options)?);
     warm_up(rig, &overtake, (rig.stream()?, rig.buffer(WARM_BYTES)?))?;
     let threads = (0..THREADS).map(|number| {
         let lane = (rig.stream()?, rig.buffer(700 * KIB)?);
         let overtake = Arc::clone(&overtake);
         let name = format!("copies {number}");
-        Ok(rig.spawn(&name, move |_| reuse(&overtake, lane, Prng::new(100 + number))))
+        Ok(rig.spawn(&name, move |_| reuse(&overtake, lane, (copies / THREADS, Prng::new(100 + number)))))
     });
     let threads = threads.collect::<Result<Vec<_>, Failure>>()?;
     threads.into_iter().try_for_each(|thread| rig.join(thread))?;
     let staged = overtake.statistics().staged.copies;
-    ensure!(staged > COPIES / 2, "{staged} of {COPIES} copies were staged");
+    ensure!(staged > copies / 2, "{staged} of {copies} copies were staged");
     Ok(())
 }
 
-fn reuse(overtake: &Overtake, (stream, buffer): (hal::Stream, Buffer), mut prng: Prng) -> Outcome {
+fn reuse(overtake: &Overtake, (stream, buffer): (hal::Stream, Buffer), (copies, mut prng): (u64, Prng)) -> Outcome {
     let stream = overtake.adopt(stream, level(1 + prng.below(3) as u8))?;
     let mut expected = prng.bytes(buffer.bytes);
     doors::htod_pageable(&stream, (buffer, 0), &expected)?;
     let mut source = vec![0; buffer.bytes as usize];
-    for _ in 0..COPIES / THREADS {
+    for _ in 0..copies {
         let at = prng.below(buffer.bytes - 1);
         let bytes = prng.between(1, buffer.bytes - at);
         let range = at as usize..(at + bytes) as usize;

@@ -1,0 +1,80 @@
+//! Each option sets a place of its own among the settings, the one that its name says, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overtake_options::{Options, Tunable};
+
+/// Texts that some kind of option takes. Each option takes two of them at least.
+const TEXTS: &[&str] = &[
+    "on", "off", "1", "2", "3", "0.25", "0.5", "64K", "auto", "engine", "kernel", "native", "hold", "bracket", "size",
+    "demand",
+];
+
+/// Options whose places lack a word of their name.
+const OTHERWISE: [(&str, &str); 3] =
+    [("guard_after_us", "guard.patience"), ("bulk_share", "share.share"), ("bulk_slice_us", "share.slice")];
+
+/// The fields with their values, by their paths, as the settings show them for debugging.
+fn fields(options: &Options) -> BTreeMap<String, String> {
+    let (mut fields, mut path) = (BTreeMap::new(), Vec::new());
+    for line in format!("{options:#?}").lines().map(str::trim) {
+        let (name, value) = line.split_once(": ").unwrap_or(("", line));
+        if line.ends_with(['{', '(']) {
+            path.push(name.to_owned());
+        } else if line.starts_with(['}', ')']) {
+            path.pop();
+        } else {
+            let names = path.iter().map(String::as_str).chain([name]).filter(|name| !name.is_empty());
+            fields.insert(names.collect::<Vec<_>>().join("."), value.trim_end_matches(',').to_owned());
+        }
+    }
+    fields
+}
+
+/// The places that differ.
+fn changed(one: &Options, other: &Options) -> BTreeSet<String> {
+    let (one, other) = (fields(one), fields(other));
+    let names = one.keys().chain(other.keys());
+    names.filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
+}
+
+/// The settings after each text that the option takes, with the text.
+fn settings(tunable: &Tunable) -> Vec<(&'static str, Options)> {
+    let with = |text: &&'static str| Some((*text, Options::default().with(tunable.name, text).ok()?));
+    TEXTS.iter().filter_map(with).collect()
+}
+
+/// Whether the place has all words of the name but the unit.
+fn is_named(place: &str, name: &str) -> bool {
+    let words: BTreeSet<&str> = place.split(['_', '.']).collect();
+    name.split('_').all(|word| word == "us" || words.contains(word)) || OTHERWISE.contains(&(name, place))
+}
+
+#[test]
+fn each_option_sets_the_place_of_its_name() {
+    let mut taken = BTreeSet::new();
+    for tunable in Options::tunables() {
+        let settings = settings(tunable);
+        let places: BTreeSet<String> = settings.iter().flat_map(|(_, one)| changed(one, &settings[0].1)).collect();
+        let place = places.first().unwrap_or_else(|| panic!("{} sets nothing", tunable.name));
+        assert_eq!(places.len(), 1, "{} sets {places:?}", tunable.name);
+        assert!(is_named(place, tunable.name), "{} sets {place}", tunable.name);
+        assert!(taken.insert(place.clone()), "{} sets {place}, which another option sets", tunable.name);
+    }
+}
+
+/// What is set is read back, and all others read as before.
+#[test]
+fn what_is_set_is_shown_by_that_option_alone() {
+    let default = Options::default();
+    for tunable in Options::tunables() {
+        for (text, options) in settings(tunable) {
+            let shown = tunable.value(&options);
+            let again = default.clone().with(tunable.name, &shown).unwrap();
+            assert_eq!(again, options, "{} = {text}, shown as {shown}", tunable.name);
+            for other in Options::tunables().filter(|other| other.name != tunable.name) {
+                assert_eq!(other.value(&options), other.value(&default), "{} sets {}", tunable.name, other.name);
+            }
+        }
+    }
+}
