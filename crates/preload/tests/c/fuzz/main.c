@@ -11,6 +11,7 @@
  * --options (FIRST). With --contexts only the programs whose seed is a multiple of N make contexts of their own: a
  * driver takes most of a second for each, and makes those of all processes one after the other. */
 #define _GNU_SOURCE
+#include "bounds.h"
 #include "common.h"
 #include "contexts.h"
 #include "ends.h"
@@ -59,6 +60,7 @@ static const struct {
     {"errors", errors, 3, WAITING_ROOM},
     {"ask memory", ask_memory, 1, WAITING_ROOM},
     {"ask streams", ask_streams, 1, WAITING_ROOM},
+    {"past end", past_end, 2, WAITING_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
