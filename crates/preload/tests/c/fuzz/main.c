@@ -19,6 +19,7 @@
 #include "graphs.h"
 #include "memory.h"
 #include "options.h"
+#include "places.h"
 #include "waits.h"
 #include "writes.h"
 
@@ -61,6 +62,8 @@ static const struct {
     {"ask memory", ask_memory, 1, WAITING_ROOM},
     {"ask streams", ask_streams, 1, WAITING_ROOM},
     {"past end", past_end, 2, WAITING_ROOM},
+    {"other memory", other_memory, 6, WAITING_ROOM},
+    {"registered meanwhile", registered_meanwhile, 1, WAITING_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -162,6 +165,9 @@ static void sum_all(Part *part)
         OK(cuMemFree(part->away.address));
         OK(cuCtxSetCurrent(part->current));
     }
+    for (int which = 0; which < PLACES; which++)
+        if (part->places[which].address != 0)
+            sum_one(part, BUFFERS + 1 + which, &part->places[which], bytes);
     free(bytes);
 }
 
@@ -170,6 +176,8 @@ static void free_all(Part *part, CUmodule module)
     end_order(&part->order);
     for (int i = 0; i < BUFFERS; i++)
         free_buffer(&part->buffers[i]);
+    for (int which = 0; which < PLACES; which++)
+        free_place(part, which);
     free_gate(part->gate);
     OK(cuMemFree(part->scratch));
     OK(cuMemFreeHost(part->scratch_pinned));
