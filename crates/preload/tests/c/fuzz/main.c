@@ -64,6 +64,7 @@ static const struct {
     {"past end", past_end, 2, WAITING_ROOM},
     {"other memory", other_memory, 6, WAITING_ROOM},
     {"registered meanwhile", registered_meanwhile, 1, WAITING_ROOM},
+    {"detached contexts", detached_contexts, 1, WAITING_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -226,6 +227,14 @@ static CUcontext open_other(CUcontext shared)
     return other;
 }
 
+/* As close_device, after the end of the context and of everything in it. Later programs have it again. */
+static void reset_device(void)
+{
+    CODE(cuDevicePrimaryCtxReset(0));
+    OK(cuCtxSetCurrent(NULL));
+    CODE(cuDevicePrimaryCtxRelease(0));
+}
+
 static void run_program(uint32_t seed)
 {
     uint32_t shape = seeded(seed, -1, 0) >> 8;
@@ -257,7 +266,10 @@ static void run_program(uint32_t seed)
     close_common(&common);
     if (other != NULL)
         OK(cuDevicePrimaryCtxRelease(1));
-    close_device();
+    if (has_contexts && seeded(seed, -3, 0) / 256 % 4 == 0)
+        reset_device();
+    else
+        close_device();
     fflush(stdout);
 }
 
