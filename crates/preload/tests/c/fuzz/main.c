@@ -65,6 +65,8 @@ static const struct {
     {"other memory", other_memory, 6, WAITING_ROOM},
     {"registered meanwhile", registered_meanwhile, 1, WAITING_ROOM},
     {"detached contexts", detached_contexts, 1, WAITING_ROOM},
+    {"ended capture", ended_capture, 2, NO_ROOM},
+    {"replays", replays, 1, NO_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
