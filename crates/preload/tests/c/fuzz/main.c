@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "options.h"
 #include "places.h"
+#include "threads.h"
 #include "waits.h"
 #include "writes.h"
 
@@ -67,6 +68,7 @@ static const struct {
     {"detached contexts", detached_contexts, 1, WAITING_ROOM},
     {"ended capture", ended_capture, 2, NO_ROOM},
     {"replays", replays, 1, NO_ROOM},
+    {"strained thread", strained_thread, 2, WAITING_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
