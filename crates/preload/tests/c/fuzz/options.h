@@ -37,6 +37,7 @@ static const struct {
     {"OVERTAKE_SOFT_DEVICES", 2, {"2", "2", "2", "3"}},
     {"OVERTAKE_AUTOMATIC", 4, {"size", "size", "demand", "demand"}},
     {"OVERTAKE_DEMAND_BURST_BYTES", 7, {"1", "16K", "64K", "1M"}},
+    {"CUDA_LAUNCH_BLOCKING", 1, {"1", "0", "1", "0"}},
 };
 
 static inline void choose_options(uint32_t seed)
@@ -54,6 +55,13 @@ static inline void choose_options(uint32_t seed)
             printf(" %s=%s", options[i].name, getenv(options[i].name));
     }
     printf("\n");
+}
+
+/* Whether each launch waits for its kernel. */
+static inline int launches_block(void)
+{
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value != NULL && atoi(value) != 0;
 }
 
 #endif
