@@ -70,6 +70,32 @@ static inline void passing_context(Part *part)
     OK(cuCtxSetCurrent(part->current));
 }
 
+/* Contexts that end by cuCtxDetach, after as many uses as they have, each perhaps at the handle of the one before. */
+static inline void detached_contexts(Part *part)
+{
+    if (!part->has_contexts)
+        return;
+    for (uint32_t left = 1 + draw(part, 2); left > 0; left--) {
+        Passing passing = new_passing(part);
+        CUcontext same = NULL;
+        uint32_t uses = draw(part, 3), is_clean = draw(part, 2);
+        for (uint32_t i = 0; i < uses; i++) {
+            DO(cuCtxAttach(&same, 0));
+            REQUIRE(same == passing.context);
+        }
+        use_passing(part, &passing);
+        for (uint32_t i = 0; i < uses; i++)
+            DO(cuCtxDetach(passing.context));
+        use_passing(part, &passing);
+        if (is_clean)
+            close_passing(part, &passing);
+        DO(cuCtxDetach(passing.context));
+        DO(cuCtxGetCurrent(&same));
+        note(&part->order.log, " current %d\n", same == part->current);
+        OK(cuCtxSetCurrent(part->current));
+    }
+}
+
 typedef struct {
     CUcontext context;
     const Buffer *from, *via, *to;

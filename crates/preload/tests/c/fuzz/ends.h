@@ -39,7 +39,8 @@ static inline void sticky(void)
     OK(cuModuleLoadData(&module, kernels_text()));
     OK(cuModuleGetFunction(&store, module, "soft_store_u32"));
     OK(cuCtxSynchronize());
-    OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, traffic.bulk, (void *[]){&nowhere, &value}, NULL));
+    /* Where launches wait for their kernels, this one returns the error. */
+    CODE(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, traffic.bulk, (void *[]){&nowhere, &value}, NULL));
     CODE(cuStreamSynchronize(traffic.bulk));
     CODE(cuMemcpyHtoDAsync(traffic.device, traffic.in, TRAFFIC_BULK, traffic.bulk));
     CODE(cuMemcpyDtoHAsync(traffic.small_out, traffic.small_device, TRAFFIC_SMALL, traffic.urgent));

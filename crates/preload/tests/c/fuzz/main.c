@@ -11,6 +11,7 @@
  * --options (FIRST). With --contexts only the programs whose seed is a multiple of N make contexts of their own: a
  * driver takes most of a second for each, and makes those of all processes one after the other. */
 #define _GNU_SOURCE
+#include "bounds.h"
 #include "common.h"
 #include "contexts.h"
 #include "ends.h"
@@ -18,6 +19,8 @@
 #include "graphs.h"
 #include "memory.h"
 #include "options.h"
+#include "places.h"
+#include "threads.h"
 #include "waits.h"
 #include "writes.h"
 
@@ -59,6 +62,13 @@ static const struct {
     {"errors", errors, 3, WAITING_ROOM},
     {"ask memory", ask_memory, 1, WAITING_ROOM},
     {"ask streams", ask_streams, 1, WAITING_ROOM},
+    {"past end", past_end, 2, WAITING_ROOM},
+    {"other memory", other_memory, 6, WAITING_ROOM},
+    {"registered meanwhile", registered_meanwhile, 1, WAITING_ROOM},
+    {"detached contexts", detached_contexts, 1, WAITING_ROOM},
+    {"ended capture", ended_capture, 2, NO_ROOM},
+    {"replays", replays, 1, NO_ROOM},
+    {"strained thread", strained_thread, 2, WAITING_ROOM},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -160,6 +170,9 @@ static void sum_all(Part *part)
         OK(cuMemFree(part->away.address));
         OK(cuCtxSetCurrent(part->current));
     }
+    for (int which = 0; which < PLACES; which++)
+        if (part->places[which].address != 0)
+            sum_one(part, BUFFERS + 1 + which, &part->places[which], bytes);
     free(bytes);
 }
 
@@ -168,6 +181,8 @@ static void free_all(Part *part, CUmodule module)
     end_order(&part->order);
     for (int i = 0; i < BUFFERS; i++)
         free_buffer(&part->buffers[i]);
+    for (int which = 0; which < PLACES; which++)
+        free_place(part, which);
     free_gate(part->gate);
     OK(cuMemFree(part->scratch));
     OK(cuMemFreeHost(part->scratch_pinned));
@@ -216,6 +231,14 @@ static CUcontext open_other(CUcontext shared)
     return other;
 }
 
+/* As close_device, after the end of the context and of everything in it. Later programs have it again. */
+static void reset_device(void)
+{
+    CODE(cuDevicePrimaryCtxReset(0));
+    OK(cuCtxSetCurrent(NULL));
+    CODE(cuDevicePrimaryCtxRelease(0));
+}
+
 static void run_program(uint32_t seed)
 {
     uint32_t shape = seeded(seed, -1, 0) >> 8;
@@ -247,7 +270,10 @@ static void run_program(uint32_t seed)
     close_common(&common);
     if (other != NULL)
         OK(cuDevicePrimaryCtxRelease(1));
-    close_device();
+    if (has_contexts && seeded(seed, -3, 0) / 256 % 4 == 0)
+        reset_device();
+    else
+        close_device();
     fflush(stdout);
 }
 

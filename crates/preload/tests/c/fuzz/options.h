@@ -22,8 +22,8 @@ static const struct {
     {"OVERTAKE_KERNEL_WARPS_H2D", 2, {"1", "2", "7", "16"}},
     {"OVERTAKE_KERNEL_BLOCKS_D2H", 2, {"1", "2", "7", "16"}},
     {"OVERTAKE_KERNEL_WAIT_MAX_US", 2, {"0", "20", "1000", "100000"}},
-    {"OVERTAKE_MONITOR_AWAKE_US", 2, {"0", "100", "10000", "1000"}},
-    {"OVERTAKE_MONITOR_NAP_US", 2, {"1", "500", "5000", "50"}},
+    {"OVERTAKE_WATCHER_AWAKE_US", 2, {"0", "100", "10000", "1000"}},
+    {"OVERTAKE_WATCHER_NAP_US", 2, {"1", "500", "5000", "50"}},
     {"OVERTAKE_BULK_SHARE", 2, {"0", "0.1", "0.5", "0.99"}},
     {"OVERTAKE_RESCUE_AFTER_US", 2, {"50", "500", "5000", "50000"}},
     {"OVERTAKE_RESCUES_MAX", 7, {"1000000", "1000000", "1000000", "2"}},
@@ -37,6 +37,7 @@ static const struct {
     {"OVERTAKE_SOFT_DEVICES", 2, {"2", "2", "2", "3"}},
     {"OVERTAKE_AUTOMATIC", 4, {"size", "size", "demand", "demand"}},
     {"OVERTAKE_DEMAND_BURST_BYTES", 7, {"1", "16K", "64K", "1M"}},
+    {"CUDA_LAUNCH_BLOCKING", 1, {"1", "0", "1", "0"}},
 };
 
 static inline void choose_options(uint32_t seed)
@@ -54,6 +55,13 @@ static inline void choose_options(uint32_t seed)
             printf(" %s=%s", options[i].name, getenv(options[i].name));
     }
     printf("\n");
+}
+
+/* Whether each launch waits for its kernel. */
+static inline int launches_block(void)
+{
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value != NULL && atoi(value) != 0;
 }
 
 #endif

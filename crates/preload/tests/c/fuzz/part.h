@@ -6,6 +6,7 @@
 #include "rooms.h"
 
 enum { BYTES_MAX = 2560 * KIB, BYTES_SMALL = 320 * KIB };
+enum { POOL, MAPPED, ELSEWHERE, READ_ONLY, PLACES };
 enum { BUFFERS = 16, DEVICES = 6, PINNED_END = 10, REGISTERED_END = 13, SCRATCH_BYTES = 64 * KIB };
 
 typedef struct {
@@ -13,6 +14,9 @@ typedef struct {
     size_t bytes; /* of each buffer */
     Buffer buffers[BUFFERS];
     Buffer away; /* on another device, if there is one */
+    Buffer places[PLACES]; /* without an address until their first use */
+    CUdeviceptr mapped;
+    CUcontext elsewhere;
     Gate gate;
     int gated_lane;
     uint64_t gated_number;

@@ -3,6 +3,7 @@
 #define WAITS_H
 
 #include "copies.h"
+#include "options.h"
 
 static inline void synchronise(Part *part)
 {
@@ -38,10 +39,22 @@ static inline void renew_lane(Part *part)
     OK(cuStreamWaitEvent(handle(part, lane), last, 0));
 }
 
+/* Where launches wait for their kernels, a real driver may have copies wait too. */
+static inline int may_hold(void)
+{
+#ifdef SOFTWARE_GPU
+    return 1;
+#else
+    return !launches_block();
+#endif
+}
+
 /* A stream waits for the host while more work is submitted, to it and to others that may wait for it. */
 static inline void held(Part *part)
 {
     Order *order = &part->order;
+    if (!may_hold())
+        return;
     enter_room(WAITING_ROOM);
     get_behind(order, HOST, part->gated_lane, part->gated_number);
     leave_room(WAITING_ROOM);
@@ -64,7 +77,7 @@ static inline void held(Part *part)
  * natively. */
 static inline void full(Part *part)
 {
-    if (!part->is_alone) {
+    if (!part->is_alone || launches_block()) {
         held(part);
         return;
     }

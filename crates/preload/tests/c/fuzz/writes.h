@@ -3,6 +3,7 @@
 #define WRITES_H
 
 #include "copies.h"
+#include "options.h"
 
 typedef struct {
     CUdeviceptr at; /* a multiple of 4 */
@@ -45,7 +46,7 @@ static inline void set_words_blocking(Part *part, const Write *write)
     }
 }
 
-static inline void writes(Part *part)
+static inline void write_once(Part *part)
 {
     Copy copy = {.to = any_device(part), .slot = (int)draw(part, LANES), .bytes = (any_bytes(part) + 3) / 4 * 4};
     copy.bytes = copy.bytes > part->bytes ? part->bytes : copy.bytes;
@@ -67,6 +68,17 @@ static inline void writes(Part *part)
     else
         set_words(part, &write);
     submitted(part, &copy);
+}
+
+/* A launch that waits for its kernel keeps other threads from the driver, and so from releasing a stream. */
+static inline void writes(Part *part)
+{
+    int room = launches_block() ? WAITING_ROOM : NO_ROOM;
+    if (room != NO_ROOM)
+        enter_room(room);
+    write_once(part);
+    if (room != NO_ROOM)
+        leave_room(room);
 }
 
 #endif
