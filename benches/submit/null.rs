@@ -8,10 +8,10 @@ use std::thread::ThreadId;
 
 use driver::RealHost;
 use overtake::hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, MemoryKind, Module, Nanos, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream,
-    StreamFlags, ThreadToken, Uuid, Wait, Width,
+    Attribute, CaptureMode, CaptureStatus, Context, ContextFlags, Device, DevicePtr, Driver, Event, EventFlags,
+    ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags,
+    HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerExtent, PointerInfo, PriorityRange, Result,
+    Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
 };
 use softgpu::{Clock, SoftGpu};
 

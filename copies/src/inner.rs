@@ -376,7 +376,7 @@ fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKe
 
 /// Streams and events to begin with: all of them, or none.
 fn pools(driver: &dyn Driver) -> Result<(Pool<Stream>, Pool<Event>)> {
-    let (shadows, events) = (Pool::<Stream>::default(), Pool::<Event>::default());
+    let (shadows, events) = (Pool::<Stream>::default(), Pool::<Event>::to_wait_for(driver));
     let provided = shadows.provide(driver).and_then(|()| events.provide(driver));
     provided.inspect_err(|_| {
         events.clear(driver);

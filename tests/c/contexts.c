@@ -81,6 +81,23 @@ static void the_stack(void)
     OK(cuCtxDestroy(first));
 }
 
+/* Flags say how calls wait for the device. The driver adds some of its own. */
+static void flags(void)
+{
+    CUcontext spins = NULL, sleeps = NULL;
+    unsigned int there = 99;
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetFlags(&there));
+    OK(cuCtxCreate_v2(&spins, 1, 0));
+    OK(cuCtxCreate_v2(&sleeps, 4, 0));
+    OK(cuCtxGetFlags(&there));
+    REQUIRE((there & 7) == 4);
+    OK(cuCtxDestroy(sleeps));
+    OK(cuCtxGetFlags(&there));
+    REQUIRE((there & 7) == 1);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuCtxGetFlags(NULL));
+    OK(cuCtxDestroy(spins));
+}
+
 static int primary_is_active(void)
 {
     unsigned int flags = 99;
@@ -116,6 +133,7 @@ int main(void)
     devices();
     nothing_current();
     the_stack();
+    flags();
     the_primary_context();
     return 0;
 }

@@ -263,6 +263,7 @@ CUresult cuCtxPopCurrent(CUcontext *context);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxGetDevice(CUdevice *device);
+CUresult cuCtxGetFlags(unsigned int *flags);
 CUresult cuCtxSynchronize(void);
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);

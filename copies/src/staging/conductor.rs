@@ -41,8 +41,10 @@ const SHARED_HANDS_MAX: usize = 4;
 const PATIENCE: Nanos = Nanos::from_ms(2);
 const LOOK: Nanos = Nanos::from_us(20);
 
-/// While a ticket is awaited, the driver is asked so often whether the device is lost.
+/// While a ticket is awaited, the driver is asked whether the device is lost: first after this time.
 const DOUBT: Nanos = Nanos::from_ms(1);
+/// And this often in the end.
+const DOUBT_MAX: Nanos = Nanos::from_ms(64);
 
 /// The order in which copies go.
 #[derive(Clone, Copy)]
@@ -378,11 +380,14 @@ impl<'a, 'g> Conductor<'a, 'g> {
             Landing::Event(event) => driver.event_synchronize(event),
             Landing::Ticket(ticket) => {
                 let host = driver.host();
+                let mut doubt = DOUBT;
                 while !tickets.is_done(ticket) {
-                    host.wait_until(Some(host.now() + DOUBT), &mut || tickets.is_done(ticket));
+                    host.wait_until(Some(host.now() + doubt), &mut || tickets.is_done(ticket));
                     if !tickets.is_done(ticket) {
                         driver.stream_query(self.order.stream)?;
                     }
+                    // A long wait sleeps between looks, a short one does not.
+                    doubt = DOUBT_MAX.min(doubt + doubt);
                 }
                 Ok(())
             }

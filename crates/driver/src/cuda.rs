@@ -13,9 +13,10 @@ use std::os::fd::OwnedFd;
 
 use abi::types::*;
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Context, ContextFlags, Device, DevicePtr, Driver, Event, EventFlags,
+    ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags,
+    HostRegisterFlags, Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream,
+    StreamFlags, Uuid,
 };
 
 use crate::handle::pointer;
@@ -84,14 +85,7 @@ impl Driver for CudaDriver {
     }
 
     fn context_create(&self, device: Device) -> Result<Context> {
-        let functions = &self.functions;
-        out_handle(|value| match functions.pointers().cuCtxCreate_v2 {
-            // SAFETY: an out parameter.
-            Some(_) => unsafe { functions.cuCtxCreate_v2(value, 0, device.0) },
-            // SAFETY: an out parameter; null parameters ask for an ordinary context.
-            None => unsafe { functions.cuCtxCreate_v4(value, std::ptr::null_mut(), 0, device.0) },
-        })
-        .map(Context)
+        device::context(&self.functions, device)
     }
 
     fn context_destroy(&self, context: Context) -> Result<()> {
@@ -113,6 +107,11 @@ impl Driver for CudaDriver {
     fn context_device(&self) -> Result<Device> {
         // SAFETY: an out parameter.
         out(0, |value| unsafe { self.functions.cuCtxGetDevice(value) }).map(Device)
+    }
+
+    fn context_flags(&self) -> Result<ContextFlags> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuCtxGetFlags(value) }).map(ContextFlags)
     }
 
     fn context_synchronize(&self) -> Result<()> {

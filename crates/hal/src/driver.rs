@@ -4,7 +4,7 @@
 use std::os::fd::OwnedFd;
 
 use crate::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
+    Attribute, CaptureMode, CaptureStatus, Context, ContextFlags, Device, DevicePtr, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
     Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
@@ -51,6 +51,8 @@ pub trait Driver: Send + Sync {
     fn context_set_current(&self, context: Option<Context>) -> Result<()>;
     /// The device of the current context.
     fn context_device(&self) -> Result<Device>;
+    /// The flags of the current context.
+    fn context_flags(&self) -> Result<ContextFlags>;
     /// Waits for all work of the current context.
     fn context_synchronize(&self) -> Result<()>;
     /// The stream priorities of the current context.

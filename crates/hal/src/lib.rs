@@ -86,5 +86,5 @@ pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};
 pub use memory::{HostAllocFlags, HostRegisterFlags, MemoryKind, PointerExtent, PointerInfo};
 pub use shape::{Declared, Shape, Side};
-pub use stream::{CaptureMode, CaptureStatus, EventFlags, PriorityRange, StreamFlags};
+pub use stream::{CaptureMode, CaptureStatus, ContextFlags, EventFlags, PriorityRange, StreamFlags};
 pub use time::Nanos;

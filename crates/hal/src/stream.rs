@@ -1,4 +1,22 @@
-//! Flags and states of streams and events.
+//! Flags and states of contexts, streams and events.
+
+/// Context creation flags (`CUctx_flags`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct ContextFlags(pub u32);
+
+impl ContextFlags {
+    /// The driver chooses how calls wait for the device.
+    pub const DEFAULT: ContextFlags = ContextFlags(0);
+    /// Calls that wait for the device sleep, and use no processor meanwhile.
+    pub const BLOCKING_SYNC: ContextFlags = ContextFlags(4);
+
+    /// Whether calls that wait for the device are to sleep.
+    #[must_use]
+    pub const fn block(self) -> bool {
+        self.0 & ContextFlags::BLOCKING_SYNC.0 != 0
+    }
+}
 
 /// Stream creation flags (`CUstream_flags`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hal::{Device, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, Wait, WaitCondition};
+use hal::{
+    ContextFlags, Device, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, Wait, WaitCondition,
+};
 use softgpu::SoftGpu;
 
 const MIB: u64 = 1 << 20;
@@ -111,4 +113,25 @@ fn an_event_orders_two_streams_and_measures() {
     gpu.stream_synchronize(second).unwrap();
     let elapsed = gpu.event_elapsed_ms(events[0], events[1]).unwrap();
     assert!((1.0..1.01).contains(&elapsed), "{elapsed}");
+}
+
+/// The host of the model does not spin, so it counts the waits that would.
+#[test]
+fn a_wait_sleeps_by_the_flags_of_its_event() {
+    let gpu = SoftGpu::builder().build();
+    assert!(gpu.context_flags().is_err(), "no context is current");
+    gpu.context_create(Device(0)).unwrap();
+    assert!(!gpu.context_flags().unwrap().block());
+    gpu.context_create_with(Device(0), ContextFlags(ContextFlags::BLOCKING_SYNC.0 | 8)).unwrap();
+    assert!(gpu.context_flags().unwrap().block());
+    let (stream, device) = (stream(&gpu), gpu.mem_alloc(64 * MIB).unwrap());
+    let [spins, sleeps] = [EventFlags::DISABLE_TIMING, EventFlags(3)].map(|flags| gpu.event_create(flags).unwrap());
+    for event in [spins, spins, sleeps] {
+        gpu.memset_d8_async(device, 0, 64 * MIB, stream).unwrap();
+        gpu.event_record(event, stream).unwrap();
+        gpu.event_synchronize(event).unwrap();
+        gpu.event_synchronize(event).unwrap();
+    }
+    let counts = gpu.counts();
+    assert_eq!((counts.spinning_event_waits, counts.blocking_event_waits), (2, 1), "those that waited");
 }

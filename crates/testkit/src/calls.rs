@@ -17,6 +17,7 @@ macro_rules! calls {
             context_destroy(context: Context) -> ();
             context_set_current(context: Option<Context>) -> ();
             context_device() -> Device;
+            context_flags() -> ContextFlags;
             context_synchronize() -> ();
             priority_range() -> PriorityRange;
             enable_peer_access(peer: Context) -> ();

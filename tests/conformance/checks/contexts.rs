@@ -37,6 +37,7 @@ pub fn none_current(rig: &Rig) -> Outcome {
     let codes = &[Code::INVALID_CONTEXT];
     let outcome = same("none", &driver.context_current()?, &None)
         .and_then(|()| refused("device", driver.context_device(), codes))
+        .and_then(|()| refused("flags", driver.context_flags(), codes))
         .and_then(|()| refused("mem_alloc", driver.mem_alloc(16), codes))
         .and_then(|()| refused("stream_create", driver.stream_create(StreamFlags::DEFAULT, 0), codes))
         .and_then(|()| refused("event_create", driver.event_create(EventFlags::DEFAULT), codes))

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
-    Launch, MemOp, Module, Nanos, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Code, Context, ContextFlags, Device, DevicePtr, Driver, Event, EventFlags,
+    ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags,
+    HostRegisterFlags, Launch, MemOp, Module, Nanos, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream,
+    StreamFlags, Uuid,
 };
 
 /// Queries of each kind that are counted.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use channels::Side;
-use hal::{Code, DevicePtr, Driver, Nanos};
+use hal::{Code, ContextFlags, Device, DevicePtr, Driver, Nanos};
 use options::Options;
 use terms::Priority;
 
@@ -286,4 +286,32 @@ fn pieces_land_without_tickets() {
     assert_eq!(copy(&overtake, &driver).0, Plan::Staged { raises: false });
     assert_eq!(tickets.outstanding(), all.len());
     all.into_iter().for_each(|ticket| tickets.release(ticket));
+}
+
+/// How staged copies behind earlier work wait in a context with these flags: whether any spins, whether any sleeps.
+fn waits(flags: ContextFlags) -> [bool; 2] {
+    let gpu = softgpu::SoftGpu::builder().build();
+    gpu.context_create_with(Device(0), flags).unwrap();
+    let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
+    let overtake = warm_layer(&driver, |_| ());
+    let before = gpu.counts();
+    let (stream, bytes) = (overtake.stream(Priority::LOWEST).unwrap(), 16 * BYTES);
+    let (device, mut there) = (driver.mem_alloc(bytes).unwrap(), vec![1_u8; bytes as usize]);
+    for _ in 0..4 {
+        driver.memset_d8_async(device, 7, bytes, stream.raw()).unwrap();
+        // SAFETY: both sides have so many bytes; the source is read during the call.
+        let sent = unsafe { stream.memcpy_htod_async(device, there.as_ptr(), bytes) }.unwrap();
+        assert!(matches!(sent.plan(), Plan::Staged { .. }));
+        // SAFETY: both sides have so many bytes, and the target is written during the call.
+        unsafe { stream.memcpy_dtoh_async(there.as_mut_ptr(), device, bytes) }.unwrap();
+    }
+    let after = gpu.counts();
+    driver.mem_free(device).unwrap();
+    [after.spinning_event_waits > before.spinning_event_waits, after.blocking_event_waits > before.blocking_event_waits]
+}
+
+#[test]
+fn a_thread_waits_for_the_device_as_its_context_says() {
+    assert_eq!(waits(ContextFlags::DEFAULT), [true, false]);
+    assert_eq!(waits(ContextFlags::BLOCKING_SYNC), [false, true]);
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use abi::Flavour;
 use abi::types::*;
-use hal::{Code, Context, Device, Driver};
+use hal::{Code, Context, ContextFlags, Device, Driver};
 use softgpu::SoftGpu;
 
 use crate::answer::{Answer, Out, Refusal, require};
@@ -75,7 +75,7 @@ pub unsafe fn cuDevicePrimaryCtxGetState(_: Flavour, dev: CUdevice, flags: *mut 
     Ok(())
 }
 
-/// The scheduling flags change how a real host waits; here they are accepted and change nothing.
+/// The scheduling flags change how a real host waits; here they are kept and change nothing.
 pub unsafe fn cuCtxCreate_v2(_: Flavour, pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for this output.
@@ -83,7 +83,7 @@ pub unsafe fn cuCtxCreate_v2(_: Flavour, pctx: *mut CUcontext, flags: c_uint, de
     require(flags & !CU_CTX_FLAGS_MASK == 0, Code::INVALID_VALUE)?;
     require(flags & CU_CTX_SYNC_MEMOPS == 0, Code::NOT_SUPPORTED)?;
     let before = gpu.context_current()?;
-    let context = gpu.context_create(Device(dev))?;
+    let context = gpu.context_create_with(Device(dev), ContextFlags(flags))?;
     beneath(|contexts| contexts.extend(before));
     out.set(pointer(context.0));
     Ok(())
@@ -180,6 +180,14 @@ pub unsafe fn cuCtxGetDevice_v2(_: Flavour, device: *mut CUdevice, ctx: CUcontex
     let found = within(gpu, ctx, || gpu.context_device())?;
     // SAFETY: the caller's promise for this output.
     unsafe { Out::new(device) }?.set(found.0);
+    Ok(())
+}
+
+pub unsafe fn cuCtxGetFlags(_: Flavour, flags: *mut c_uint) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(flags) }?;
+    out.set(gpu.context_flags()?.0);
     Ok(())
 }
 

@@ -69,8 +69,8 @@ supported! {
         cuDeviceTotalMem_v2 cuDeviceCanAccessPeer;
     context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2
         cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent
-        cuCtxGetDevice cuCtxGetDevice_v2 cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId cuCtxGetStreamPriorityRange
-        cuCtxEnablePeerAccess cuDevicePrimaryCtxReset_v2 cuCtxAttach cuCtxDetach;
+        cuCtxGetDevice cuCtxGetDevice_v2 cuCtxGetFlags cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId
+        cuCtxGetStreamPriorityRange cuCtxEnablePeerAccess cuDevicePrimaryCtxReset_v2 cuCtxAttach cuCtxDetach;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize
         cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevice cuStreamWaitEvent;
     capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2

@@ -1,6 +1,6 @@
 //! Contexts: a thread may lose its own when one ends.
 
-use hal::{Context, Device, Result, Stream};
+use hal::{Context, ContextFlags, Device, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::model::handles;
@@ -16,21 +16,26 @@ pub(super) fn release_primary(gpu: &SoftGpu, device: Device) -> Result<()> {
     })
 }
 
-pub(super) fn create(gpu: &SoftGpu, device: Device) -> Result<Context> {
-    gpu.call("cuCtxCreate_v2", |turn| {
-        let caller = gpu.pay(turn, MANAGE);
-        let context = turn.model().context_create(caller, device)?;
-        turn.set_current(gpu.process, Some(context));
-        Ok(Context(turn.model().contexts.handle(context, handles::CONTEXT)))
-    })
-}
-
 pub(super) fn destroy(gpu: &SoftGpu, context: Context) -> Result<()> {
     gpu.call("cuCtxDestroy_v2", |turn| {
         let caller = gpu.pay(turn, MANAGE);
         let context = turn.model().own_context(caller, context)?;
         gpu.end_context(turn, context);
         Ok(())
+    })
+}
+
+pub(super) fn device(gpu: &SoftGpu) -> Result<Device> {
+    gpu.look_up("cuCtxGetDevice", LOOKUP, |model, caller| {
+        let context = model.current(caller)?;
+        Ok(Device(model.contexts[context].device as i32))
+    })
+}
+
+pub(super) fn flags(gpu: &SoftGpu) -> Result<ContextFlags> {
+    gpu.look_up("cuCtxGetFlags", LOOKUP, |model, caller| {
+        let context = model.current(caller)?;
+        Ok(model.contexts[context].flags)
     })
 }
 
@@ -44,6 +49,19 @@ pub(super) fn set_current(gpu: &SoftGpu, context: Option<Context>) -> Result<()>
 }
 
 impl SoftGpu {
+    /// `cuCtxCreate` with flags, which tell how calls wait for the device.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn context_create_with(&self, device: Device, flags: ContextFlags) -> Result<Context> {
+        self.call("cuCtxCreate_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            let context = turn.model().context_create(caller, device, flags)?;
+            turn.set_current(self.process, Some(context));
+            Ok(Context(turn.model().contexts.handle(context, handles::CONTEXT)))
+        })
+    }
+
     /// `cuDevicePrimaryCtxReset`: ends the primary context of the device, however many references it has.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ mod wait;
 use std::os::fd::OwnedFd;
 
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
+    Attribute, CaptureMode, CaptureStatus, Context, ContextFlags, Device, DevicePtr, Event, EventFlags, ExternalMemory,
     ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
     Launch, MemOp, Module, PointerExtent, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
@@ -84,7 +84,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn context_create(&self, device: Device) -> Result<Context> {
-        context::create(self, device)
+        self.context_create_with(device, ContextFlags::DEFAULT)
     }
 
     fn context_destroy(&self, context: Context) -> Result<()> {
@@ -102,10 +102,11 @@ impl hal::Driver for SoftGpu {
     }
 
     fn context_device(&self) -> Result<Device> {
-        self.look_up("cuCtxGetDevice", LOOKUP, |model, caller| {
-            let context = model.current(caller)?;
-            Ok(Device(model.contexts[context].device as i32))
-        })
+        context::device(self)
+    }
+
+    fn context_flags(&self) -> Result<ContextFlags> {
+        context::flags(self)
     }
 
     fn context_synchronize(&self) -> Result<()> {

@@ -36,6 +36,7 @@ pub(super) fn for_event(gpu: &SoftGpu, event: Event) -> Result<()> {
         let event = turn.model().event(caller, event)?;
         turn.model().event_query(caller, event)?;
         if let Some(op) = turn.model().event_op(event) {
+            turn.model().event_awaited(event);
             gpu.block(turn, Await::Op(op))?;
         } else {
             gpu.pay(turn, SYNCHRONIZE);

@@ -12,7 +12,7 @@ use super::{Caller, ContextKey, Failure, Model, Ns, OpKey, Outcome, StreamKey, h
 use crate::kernel::Direction;
 use crate::parameters::Parameters;
 use crate::raw::Span;
-use hal::StreamFlags;
+use hal::{ContextFlags, StreamFlags};
 
 /// Blocks are counted in parts of a multiprocessor, so that small kernels share one.
 pub(crate) const PARTS: u64 = 32;
@@ -94,6 +94,7 @@ pub(crate) struct Context {
     pub(crate) process: usize,
     pub(crate) device: usize,
     pub(crate) primary: bool,
+    pub(crate) flags: ContextFlags,
     /// Its making, and the calls that have attached to it.
     pub(crate) uses: u32,
     /// The error that every later call returns.
@@ -188,6 +189,7 @@ impl Model {
             process,
             device,
             primary,
+            flags: ContextFlags::DEFAULT,
             uses: 1,
             sticky: self.devices[device].lost,
             legacy: stand_in,
@@ -262,9 +264,16 @@ impl Model {
         Ok((self.contexts[key].uses == 0).then_some(key))
     }
 
-    pub(crate) fn context_create(&mut self, caller: Caller, device: hal::Device) -> Outcome<ContextKey> {
+    pub(crate) fn context_create(
+        &mut self,
+        caller: Caller,
+        device: hal::Device,
+        flags: ContextFlags,
+    ) -> Outcome<ContextKey> {
         let device = self.device(device)?;
-        Ok(self.add_context(caller.process, device, false))
+        let context = self.add_context(caller.process, device, false);
+        self.contexts[context].flags = flags;
+        Ok(context)
     }
 
     /// The context that a handle names for the caller.

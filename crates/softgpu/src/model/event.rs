@@ -94,6 +94,13 @@ impl Model {
         self.events.get(event).and_then(|event| event.record).is_none_or(|op| self.ops.get(op).is_none())
     }
 
+    /// A call waits for the event.
+    pub(crate) fn event_awaited(&mut self, event: EventKey) {
+        let blocks = self.events[event].flags.0 & EventFlags::BLOCKING_SYNC.0 != 0;
+        let counts = &mut self.counts;
+        *if blocks { &mut counts.blocking_event_waits } else { &mut counts.spinning_event_waits } += 1;
+    }
+
     /// Whether the work of the last record is done, as the application may ask.
     pub(crate) fn event_query(&mut self, caller: Caller, event: EventKey) -> Outcome<bool> {
         self.refuse_captured(event)?;

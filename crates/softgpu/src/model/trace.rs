@@ -33,6 +33,10 @@ pub struct Counts {
     pub event_records: u64,
     /// Stream waits for events.
     pub event_waits: u64,
+    /// Calls that waited for an event that had been made to block: the thread sleeps.
+    pub blocking_event_waits: u64,
+    /// Calls that waited for any other event: on hardware the thread spins, whatever the context's flags are.
+    pub spinning_event_waits: u64,
     /// Launches of graphs. Their nodes are counted as submitted operations alone.
     pub graph_launches: u64,
 }
