@@ -161,6 +161,10 @@ impl Places {
             command.env("OVERTAKE_REPORT_DIR", &reports);
         }
         let outcome = run::run(&mut command, &reports, heard, limit)?;
-        Ok(if client.report == Expect::Warnings { outcome.without_warnings() } else { outcome })
+        if client.report == Expect::LaunchesBlock && deployment != Deployment::Native {
+            outcome.says("CUDA_LAUNCH_BLOCKING")?;
+        }
+        let may_speak = matches!(client.report, Expect::Warnings | Expect::LaunchesBlock);
+        Ok(if may_speak { outcome.without_warnings() } else { outcome })
     }
 }

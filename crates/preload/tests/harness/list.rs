@@ -86,6 +86,7 @@ fn expect(text: &str) -> Result<Expect, String> {
         "forked" => Ok(Expect::Forked),
         "silent" => Ok(Expect::Silence),
         "warns" => Ok(Expect::Warnings),
+        "launches block" => Ok(Expect::LaunchesBlock),
         "unasked" => Ok(Expect::Unasked),
         other => {
             let least = |word| other.strip_prefix(word).and_then(|least| least.parse().ok());

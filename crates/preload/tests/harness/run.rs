@@ -52,6 +52,12 @@ impl Outcome {
         self
     }
 
+    /// Whether a message of the drop-in's has this in it.
+    pub fn says(&self, text: &str) -> Result<(), String> {
+        let said = self.errors.lines().any(|line| line.starts_with("overtake: ") && line.contains(text));
+        said.then_some(()).ok_or_else(|| format!("no message names {text}:\n{}", self.errors))
+    }
+
     pub fn output(&self) -> &str {
         &self.output
     }
