@@ -3,6 +3,7 @@
 //! | file | task |
 //! |---|---|
 //! | `library.rs` | finds the library |
+//! | `needed.rs` | reads which libraries the program is linked with |
 //! | `variables.rs` | sets the program's environment |
 //! | `supervise.rs` | passes signals on, stops and ends as the program does |
 //! | `system.rs` | makes the system calls |
@@ -10,6 +11,7 @@
 
 mod args;
 mod library;
+mod needed;
 mod reports;
 mod supervise;
 mod system;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use shim::settings::Settings;
 
-use super::args::RunArguments;
+use super::args::{Deployment, RunArguments};
+use super::needed;
 use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::failure::{Failure, Result};
 
@@ -126,7 +127,8 @@ fn readable(path: &Path) -> Result<PathBuf> {
 
 /// Warnings about settings that make copies or kernels wait for one another, with the cure.
 pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
-    let mut warnings = Vec::new();
+    // Switched off, the library is loaded all the same.
+    let mut warnings = Vec::from_iter(sanitized(run));
     if is_off(run, lookup) {
         return warnings;
     }
@@ -145,6 +147,20 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// The runtime of gcc's address sanitizer ends a program where another library comes before it.
+fn sanitized(run: &RunArguments) -> Option<String> {
+    if run.deployment != Deployment::Preload {
+        return None;
+    }
+    let program = &run.program[0];
+    let runtime = needed::libraries(program).into_iter().find(|name| name.starts_with("libasan.so"))?;
+    Some(format!(
+        "{} is linked with the address sanitizer ({runtime}), which ends a program that has a preloaded library; run \
+         it with --deployment audit or --deployment shadow",
+        program.display()
+    ))
 }
 
 #[cfg(test)]

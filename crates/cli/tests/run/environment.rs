@@ -129,6 +129,28 @@ fn one_connection_is_warned_of_unless_quiet() {
     assert_eq!(text(&run(&folder, &["true"], &[]).stderr), "");
 }
 
+/// The runtime of the sanitizer ends such a program when it starts: here a library of its name stands in for it.
+#[test]
+fn a_program_with_an_address_sanitizer_is_told_of_the_other_deployments() {
+    let folder = Folder::new("run-sanitizer");
+    let runtime =
+        compile(&folder, "libasan.so.8", "int of_runtime;", &["-shared", "-fPIC", "-Wl,-soname,libasan.so.8"]);
+    let flags = ["-Wl,--no-as-needed", runtime.to_str().unwrap(), "-Wl,-rpath,$ORIGIN"];
+    let program = compile(&folder, "sanitized", "int main(void) { return 0; }", &flags);
+    let program = program.to_str().unwrap();
+    let said = |arguments: &[&str]| {
+        let output = run(&folder, &[arguments, &["--", program]].concat(), &[]);
+        assert!(output.status.success());
+        text(&output.stderr).to_owned()
+    };
+    for arguments in [&[][..], &["--off"]] {
+        let said = said(arguments);
+        assert!(said.contains("(libasan.so.8)") && said.contains("--deployment audit"), "{said}");
+    }
+    assert_eq!(said(&["-q"]), "");
+    assert_eq!(said(&["--deployment", "audit"]), "");
+}
+
 #[test]
 fn help_describes_the_changes_and_the_endings() {
     let (out, _) = succeed(&Folder::new("run-help"), &["run", "--help"], &[]);

@@ -2,7 +2,8 @@
  * another one reads, copies and fills the whole table by single operations that the driver orders with those copies.
  * Each word of the table says which operation wrote it last, so a read of two versions met half a copy.
  *
- * usage: torn [reads in each mode] */
+ * usage: torn [reads in each mode, if there are to be so many: beside a thread that copies pageable memory without a
+ * pause, a driver may keep a small copy out for seconds] */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <signal.h>
@@ -56,7 +57,7 @@ static void *copy(void *argument)
 {
     Work *work = argument;
     OK(cuCtxSetCurrent(work->context));
-    for (unsigned long i = 0; i < COPIES || load_word(&work->has_read) == 0; i++) {
+    for (unsigned long i = 0; i < COPIES || (work->reads > 0 && load_word(&work->has_read) == 0); i++) {
         uint32_t *version = work->versions[i % VERSIONS];
         CUstream stream = work->mode.copies;
         if (work->mode.has_barrier)
@@ -104,7 +105,7 @@ static void operate(Work *work)
         }
         read_ends(work, from);
         work->torn += work->ends[0] != work->ends[1];
-        if (i >= work->reads)
+        if (i + 1 >= work->reads)
             store_word(&work->has_read, 1);
     }
 }
@@ -149,7 +150,7 @@ static void run(Mode mode, CUcontext context, unsigned long reads)
 
 int main(int count, char **arguments)
 {
-    unsigned long reads = count > 1 ? strtoul(arguments[1], NULL, 10) : 40;
+    unsigned long reads = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
     CUcontext context = open_device();
     Traffic traffic = arm();
     CUstream own = new_stream(), blocking = NULL;
