@@ -63,7 +63,9 @@ impl Words {
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
         let set = self.driver.memset_d8_async(self.device, 0, self.count * LINE_BYTES, stream);
         let done = set.and_then(|()| self.driver.stream_synchronize(stream));
-        done.and(self.driver.stream_destroy(stream))
+        // After a second refusal the stream is the driver's.
+        let destroy = || self.driver.stream_destroy(stream);
+        done.and(destroy().inspect_err(|_| drop(destroy())))
     }
 
     fn host_word(&self, index: u64) -> &AtomicU32 {

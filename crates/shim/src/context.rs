@@ -56,6 +56,10 @@ impl Local {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
         let name = driver.device_name(device)?;
+        if is_new {
+            // An error is not ours to report: the program's own use of these streams will tell.
+            let _ = hal::beside_captures(&**driver, || room::begin_default_streams(&**driver));
+        }
         let overtake = Arc::new(Overtake::attach(driver, options.clone())?);
         if is_new {
             room::make(&**driver);

@@ -13,7 +13,7 @@
 //! later call. Natively its room has grown by then as well, and by more than the layer leaves. No call tells how much
 //! room is left.
 
-use hal::{Driver, Stream, StreamFlags};
+use hal::{Driver, Result, Stream, StreamFlags};
 
 /// Together with the layer's own streams, one more than a context has room for at first.
 const STREAMS: usize = 24;
@@ -27,4 +27,17 @@ pub(crate) fn make(driver: &dyn Driver) {
         // An error means that the context is gone, and the stream with it.
         let _ = driver.stream_destroy(stream);
     }
+}
+
+/// Gives the default streams of a new context their hardware queues while queues are left. The driver does that at their first use, and
+/// behind the layer's streams the legacy one would share a queue with a stream of the program's: seen on an H100, where
+/// it then waited for a stream that natively it does not wait for.
+pub(crate) fn begin_default_streams(driver: &dyn Driver) -> Result<()> {
+    const BYTES: u64 = 4;
+    let memory = driver.mem_alloc(BYTES)?;
+    let begun = [Stream::LEGACY, Stream::PER_THREAD].into_iter().try_for_each(|stream| {
+        driver.memset_d8_async(memory, 0, BYTES, stream)?;
+        driver.stream_synchronize(stream)
+    });
+    begun.and(driver.mem_free(memory))
 }
