@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use abi::types::*;
-use hal::{Code, Device, DevicePtr, MemoryKind, PointerExtent, PointerInfo, Result, Stream};
+use hal::{CaptureMode, Code, Device, DevicePtr, MemoryKind, PointerExtent, PointerInfo, Result, Stream};
 
+use crate::capture;
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
 use crate::out::out;
@@ -118,11 +119,15 @@ pub fn pointer_extent(functions: &Functions, address: u64) -> Result<PointerExte
     if info.kind == MemoryKind::Pageable || info.context.is_some() {
         return Ok(whole(info, range));
     }
-    let piece = piece(functions, address).map(left);
+    // No capture of any thread is spoilt by a question that the driver takes for an unsafe call.
+    let before = capture::exchange_mode(functions, CaptureMode::Relaxed);
+    let (piece, access) = (piece(functions, address).map(left), Access::read(functions, address));
+    if let Ok(before) = before {
+        capture::exchange_mode(functions, before)?;
+    }
     if info.kind == MemoryKind::Pinned {
         return Ok(whole(info, piece.unwrap_or(range).min(range)));
     }
-    let access = Access::read(functions, address);
     let is_piece = access.is_of_no_pool();
     let device_pointer = info.device_pointer.filter(|_| access.is_full());
     Ok(PointerExtent {
