@@ -29,9 +29,9 @@ pub(crate) fn make(driver: &dyn Driver) {
     }
 }
 
-/// Gives the default streams of a new context their hardware queues while queues are left. The driver does that at their first use, and
-/// behind the layer's streams the legacy one would share a queue with a stream of the program's: seen on an H100, where
-/// it then waited for a stream that natively it does not wait for.
+/// Gives the default streams of a new context their hardware queues while queues are left. The driver does that at
+/// their first use, and behind the layer's streams the legacy one would share a queue with a stream of the program's.
+/// Seen on an H100: it then waited for a stream that natively it does not wait for.
 pub(crate) fn begin_default_streams(driver: &dyn Driver) -> Result<()> {
     const BYTES: u64 = 4;
     let memory = driver.mem_alloc(BYTES)?;
