@@ -158,7 +158,7 @@ impl Builder {
         self
     }
 
-    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`LAUNCH_BLOCKING`],
+    /// Takes the settings of the process's environment: the two connection variables of CUDA, `CUDA_LAUNCH_BLOCKING`,
     /// [`PRESET`], [`FAULTS`], [`DEVICES`] and [`HANDLES`].
     ///
     /// # Errors

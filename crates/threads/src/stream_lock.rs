@@ -11,7 +11,7 @@
 //! holders, and then looks into all seats. So at least one of the two sees the other.
 //!
 //! A thread that shares waits for as long as the stream is held, as the driver would let it wait. A thread that wants
-//! the stream exclusively waits for those inside for [`PATIENCE`] only: then the driver makes its copy by one call.
+//! the stream exclusively waits for those inside for a moment only: then the driver makes its copy by one call.
 //!
 //! The legacy stream is ordered with all blocking streams of its context, so to hold it is to hold them, and a blocking
 //! stream that is held keeps calls out of the legacy one.
