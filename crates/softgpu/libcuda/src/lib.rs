@@ -56,7 +56,7 @@
 //! - driver: `cuGetExportTable`
 //! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`,
 //!   `cuDeviceGetDefaultMemPool`, `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
-//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`,
+//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuCtxSetFlags`, `cuCtxGetApiVersion`,
 //!   `cuCtxGetLimit`, `cuCtxSetLimit`, `cuCtxDisablePeerAccess`
 //! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`
 //! - memory: `cuMemAllocManaged`, `cuMemAllocFromPoolAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
