@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn an_arrow_that_runs_up_is_found_and_one_that_runs_down_is_not() {
         let up = found("overtake-semaphores", "[dependencies]\nlibc = \"0.2\"\nchannels.workspace = true");
-        let expected = "crates/a/Cargo.toml:5: overtake-semaphores (rank 1) stands on overtake-channels (rank 2): an \
+        let expected = "crates/a/Cargo.toml:5: overtake-semaphores (rank 2) stands on overtake-channels (rank 3): an \
                         arrow that runs up";
         assert_eq!(up, [expected]);
         assert_eq!(found("overtake-channels", "[dependencies]\nsemaphores.workspace = true"), [""; 0]);
