@@ -146,6 +146,7 @@ mod tests {
 
     /// Each of 100 turns of the probe would launch a kernel, which waits for 30 ms.
     #[test]
+    #[cfg_attr(miri, ignore)] // two whole layers and their kernels, for minutes under an interpreter
     fn launches_that_wait_for_their_kernels_end_the_probe_soon() {
         let by_guard = launches(Some(1 << 20)) - launches(None);
         assert!((4..10).contains(&by_guard), "{by_guard}");

@@ -205,6 +205,7 @@ mod tests {
     /// What can happen to a context, in any order: each reason not to raise holds until it ends, and only the pause
     /// ends.
     #[test]
+    #[cfg_attr(miri, ignore)] // 256 layers take minutes under an interpreter
     fn the_end_of_a_pause_ends_no_other_reason() {
         let driver = soft::driver();
         let why = Code::OUT_OF_MEMORY.at("cuMemcpyHtoDAsync_v2").because("a test");
