@@ -111,7 +111,7 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
 
 /// The calling thread is about to make a driver call that enters a stream. It waits while another thread submits a copy
 /// of several calls there, and counts as inside until the caller drops the returned value.
-#[inline]
+#[inline(never)] // a hundred hooks call it
 #[must_use]
 pub fn share(stream: Stream) -> Option<Shared<'static>> {
     if !is_open() {

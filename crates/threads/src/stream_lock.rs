@@ -20,20 +20,15 @@ mod place;
 mod seats;
 
 use std::sync::atomic::AtomicUsize;
-#[cfg(not(loom))]
 use std::sync::{Arc, Weak};
 
 use doors::forks::Process;
 use hal::primitive::{AtomicU64, Mutex, Ordering, lock};
-#[cfg(not(loom))]
-use hal::{Driver, locks};
-use hal::{Host, Nanos, Stream, Wait};
+use hal::{Driver, Host, Nanos, Stream, Wait, locks};
 
 use place::{OUTSIDE, SEVERAL, number};
 pub use place::{Place, Within};
-use seats::Inside;
-#[cfg(not(loom))]
-use seats::own;
+use seats::{Inside, own};
 pub use seats::{Seat, Seats};
 
 /// A thread that wants a stream exclusively waits this long for others inside. Most calls take a few microseconds. One
@@ -71,7 +66,6 @@ pub struct StreamLock {
 
 impl StreamLock {
     /// The lock of a driver, which all layers over it share.
-    #[cfg(not(loom))]
     pub fn of(driver: &Arc<dyn Driver>) -> Arc<StreamLock> {
         type Known = (Weak<dyn Driver>, Arc<StreamLock>);
         static ALL: std::sync::Mutex<Vec<Known>> = std::sync::Mutex::new(Vec::new());
@@ -96,8 +90,7 @@ impl StreamLock {
 
     /// The calling thread is about to make one driver call that enters the stream. It waits while another thread holds
     /// the stream. `around` is asked only if some stream is held.
-    #[cfg(not(loom))]
-    #[inline]
+    #[inline(always)] // every copy and launch does this
     pub fn share<'h>(
         &self,
         stream: Stream,
@@ -108,7 +101,7 @@ impl StreamLock {
     }
 
     /// As `share`, for the thread of a seat.
-    #[inline]
+    #[inline(always)]
     pub fn share_at<'h>(
         &self,
         seat: Option<&'static Seat>,
@@ -117,36 +110,43 @@ impl StreamLock {
         around: impl FnOnce() -> (Place, &'h dyn Host),
     ) -> Shared<'_> {
         let before = seat.map_or(OUTSIDE, |seat| seat.entering.load(Ordering::Relaxed));
-        let shared = Shared { lock: self, seat, before, within };
+        let shared = Shared { lock: self, seat, before };
         let value = if before == OUTSIDE { number(stream) } else { SEVERAL };
-        shared.step_in(value);
+        shared.step_in(value, within);
         // A thread that is inside already does not wait: the copy would wait for it.
-        if self.held.load(Ordering::SeqCst) != 0 && before == OUTSIDE && self.may_be_held(&shared, value) {
-            let (place, host) = around();
-            self.wait(&shared, value, &place, host);
+        if self.held.load(Ordering::SeqCst) != 0 && before == OUTSIDE {
+            self.wait(&shared, value, within, around);
         }
         shared
     }
 
     /// Whether another thread may hold the stream, as far as the list of holders tells.
-    #[cold]
-    #[inline(never)]
-    fn may_be_held(&self, shared: &Shared<'_>, value: u64) -> bool {
-        let meets = |holder: &Holder| !holder.is_of(shared.seat) && holder.place.may_meet(value, shared.within);
+    fn may_be_held(&self, seat: Option<&'static Seat>, value: u64, within: Within) -> bool {
+        let meets = |holder: &Holder| !holder.is_of(seat) && holder.place.may_meet(value, within);
         self.process.is_this() && lock(&self.holders).iter().any(meets)
     }
 
     #[cold]
     #[inline(never)]
-    fn wait(&self, shared: &Shared<'_>, value: u64, place: &Place, host: &dyn Host) {
+    fn wait<'h>(
+        &self,
+        shared: &Shared<'_>,
+        value: u64,
+        within: Within,
+        around: impl FnOnce() -> (Place, &'h dyn Host),
+    ) {
+        if !self.may_be_held(shared.seat, value, within) {
+            return;
+        }
+        let (place, host) = around();
         loop {
             let released = self.released.load(Ordering::SeqCst);
-            if !meets_other(&lock(&self.holders), shared.seat, place) {
+            if !meets_other(&lock(&self.holders), shared.seat, &place) {
                 return;
             }
             shared.step_out(OUTSIDE);
             let waited = host.wait_until(None, &mut || self.released.load(Ordering::SeqCst) != released);
-            shared.step_in(value);
+            shared.step_in(value, within);
             if waited == Wait::Stuck {
                 return;
             }
@@ -155,7 +155,6 @@ impl StreamLock {
 
     /// Keeps all other threads out of the stream, for a copy of several calls. It waits for another such copy of the
     /// stream. `None` if a thread stays inside: the copy has to be made by one call.
-    #[cfg(not(loom))]
     pub fn exclude(&self, place: Place, host: &dyn Host) -> Option<Exclusive<'_>> {
         self.exclude_at(own::seat()?, place, host)
     }
@@ -219,15 +218,17 @@ pub struct Shared<'g> {
     lock: &'g StreamLock,
     seat: Option<&'static Seat>,
     before: u64,
-    within: Within,
 }
 
 impl Shared<'_> {
     #[inline]
-    fn step_in(&self, value: u64) {
+    fn step_in(&self, value: u64, within: Within) {
         match self.seat {
             Some(seat) => {
-                seat.describe(self);
+                match self.before {
+                    OUTSIDE => seat.describe(self.lock.id, within),
+                    _ => seat.describe_nested(),
+                }
                 // A swap, because the look at the lock must not come before it.
                 seat.entering.swap(value, Ordering::SeqCst);
             }

@@ -2,7 +2,6 @@
 
 use hal::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, try_lock};
 
-use super::Shared;
 use super::place::{OUTSIDE, Within};
 
 /// The place of a thread in all locks.
@@ -50,19 +49,22 @@ impl Seats {
 }
 
 impl Seat {
-    /// Its thread is about to make a call. One inside another may be of another driver, and is of any context.
+    /// Its thread is about to make a call.
     #[inline]
-    pub(super) fn describe(&self, shared: &Shared<'_>) {
-        let is_nested = shared.before != OUTSIDE;
-        let within = if is_nested { Within::default() } else { shared.within };
-        let id = if is_nested { 0 } else { shared.lock.id };
-        self.lock.store(id, Ordering::Relaxed);
+    pub(super) fn describe(&self, lock: u64, within: Within) {
+        self.lock.store(lock, Ordering::Relaxed);
         self.context.store(within.context, Ordering::Relaxed);
         self.is_free.store(within.is_free, Ordering::Relaxed);
-        if !is_nested {
-            // Its thread alone writes it.
-            self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Release);
-        }
+        // Its thread alone writes it.
+        self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// The same for a call inside another one: it may be of another driver, and is of any context.
+    #[cold]
+    pub(super) fn describe_nested(&self) {
+        self.lock.store(0, Ordering::Relaxed);
+        self.context.store(0, Ordering::Relaxed);
+        self.is_free.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn within(&self) -> Within {
@@ -141,5 +143,19 @@ pub(super) mod own {
         let taken = SEATS.take();
         SEAT.set(taken);
         taken
+    }
+}
+
+/// A model has seats of its own.
+#[cfg(loom)]
+pub(super) mod own {
+    use super::{Seat, Seats};
+
+    pub(in super::super) fn seats() -> &'static Seats {
+        Box::leak(Box::default())
+    }
+
+    pub(in super::super) fn seat() -> Option<&'static Seat> {
+        None
     }
 }
