@@ -3,6 +3,7 @@
 
 mod agreement;
 mod arrows;
+mod campaign;
 mod codegen;
 mod columns;
 mod fuzz;
@@ -33,6 +34,9 @@ Usage: cargo xtask <chore>
 Chores:
   agreement DEVICE  print the distance of the software GPU's stored runs from those of a device
   arrows            print the circles between files of the stack, and dependencies of crates that run up
+  campaign [--draw N [--seed N]]
+                    leave out each statement and condition of the crates that carry copies, one at a time or as many as
+                    are drawn by lot, and run the tests that reach it; goes on where the last run ended (takes hours)
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
@@ -104,6 +108,9 @@ fn run(words: &[&str]) -> Outcome {
         ["rewrite", folder, list, dropped] => {
             mutants::rewrite::run(Path::new(folder), Path::new(list), Path::new(dropped))
         }
+        #[cfg(feature = "mutants")]
+        ["leave-out", folder] => campaign::leave_out(Path::new(folder)),
+        ["campaign", words @ ..] => campaign::run(&root(), words),
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
         ["arrows"] => arrows::run(&root()),
