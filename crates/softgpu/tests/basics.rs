@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hal::{
-    ContextFlags, Device, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, Wait, WaitCondition,
+    Code, ContextFlags, Device, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, Wait,
+    WaitCondition,
 };
 use softgpu::SoftGpu;
 
@@ -37,6 +38,19 @@ fn bytes_go_there_and_back_in_order() {
     gpu.stream_synchronize(stream).unwrap();
     let (sent, received) = bytes.split_at(MIB as usize);
     assert!(sent == received);
+}
+
+#[test]
+fn a_handle_that_is_used_again_names_no_default_stream() {
+    let gpu = SoftGpu::builder().reuse_handles(true).build();
+    let context = gpu.primary_context_retain(Device(0)).unwrap();
+    gpu.context_set_current(Some(context)).unwrap();
+    let stale = stream(&gpu);
+    gpu.stream_destroy(stale).unwrap();
+    // It is made here, in the place of the other one.
+    gpu.stream_synchronize(Stream::PER_THREAD).unwrap();
+    let codes = [gpu.stream_destroy(stale), gpu.stream_synchronize(stale)].map(|done| done.unwrap_err().code());
+    assert_eq!(codes, [Code::INVALID_HANDLE; 2]);
 }
 
 #[test]

@@ -125,8 +125,9 @@ impl Model {
     fn made_stream(&self, caller: Caller, handle: hal::Stream) -> Outcome<StreamKey> {
         let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no stream of this process"));
         let key = self.streams.key(handle.0, handles::STREAM).ok_or_else(invalid)?;
-        let stream =
-            self.streams.get(key).filter(|s| s.process == caller.process && !s.destroyed).ok_or_else(invalid)?;
+        // A handle that is used again may be that of a default stream, which has no name for the program.
+        let is_named = |it: &&Stream| it.role == Role::Made && it.process == caller.process && !it.destroyed;
+        let stream = self.streams.get(key).filter(is_named).ok_or_else(invalid)?;
         self.contexts[stream.context].healthy()?;
         Ok(key)
     }

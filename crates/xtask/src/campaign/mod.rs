@@ -1,0 +1,289 @@
+//! `campaign`: leaves out each statement and each condition of the crates that carry a program's copies, one at a time,
+//! and runs the tests that reach it.
+//!
+//! All changes are in one build, which makes the one whose number a variable has.
+
+#[cfg(feature = "mutants")]
+pub mod edit;
+mod trials;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::codegen::read;
+use crate::scratch::{self, Tree};
+use trials::Trial;
+
+/// The folders whose files are changed.
+const FOLDERS: [&str; 17] = [
+    "channels/src/",
+    "copies/src/guard/",
+    "copies/src/reach/",
+    "copies/src/records/",
+    "copies/src/registered/",
+    "copies/src/staging/",
+    "copies/src/submit/",
+    "copies/src/watch/",
+    "crates/capi/src/",
+    "crates/options/src/",
+    "crates/preload/src/",
+    "crates/shim/src/",
+    "crates/threads/src/stream_lock/",
+    "src/data/",
+    "src/dispatch/",
+    "src/pipeline/",
+    "src/work/",
+];
+
+/// A program asks here whether a change is made. It writes down what is asked where the number is `all`.
+const QUESTION: &str = r#"
+#[inline(never)]
+pub(crate) fn mutant(id: usize) -> bool {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+    const ALL: usize = usize::MAX;
+    static CHOSEN: AtomicUsize = AtomicUsize::new(0);
+    static ASKED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+    let mut chosen = CHOSEN.load(Relaxed);
+    if chosen == 0 {
+        let given = std::env::var("MUTANT").unwrap_or_default();
+        chosen = if given == "all" { ALL } else { given.parse().map_or(1, |id: usize| id + 2) };
+        CHOSEN.store(chosen, Relaxed);
+    }
+    if chosen == ALL && !ASKED[id].swap(true, Relaxed) {
+        use std::io::Write;
+        let file = std::env::var("MUTANT_HITS").ok();
+        let file = file.and_then(|file| std::fs::OpenOptions::new().append(true).create(true).open(file).ok());
+        if let Some(mut file) = file {
+            _ = file.write_all(format!("{id}\n").as_bytes());
+        }
+    }
+    chosen == id + 2
+}
+"#;
+
+/// The text of that call in a rewritten file.
+const CALL: &str = "crate :: mutant (";
+
+/// So many builds are tried. Each leaves out the changes that do not build.
+const ROUNDS_MAX: u32 = 40;
+
+/// A change is not run for longer.
+const CHANGE_MAX: Duration = Duration::from_secs(120);
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Change {
+    file: String,
+    line: usize,
+    what: String,
+    text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Judged {
+    #[serde(flatten)]
+    change: Change,
+    /// The test that failed.
+    caught_by: Option<String>,
+    /// The tests that passed.
+    passed: usize,
+}
+
+/// Judges as many changes, drawn by lot, or all. Those judged before on the same tree are not judged again.
+pub fn run(root: &Path, words: &[&str]) -> Outcome {
+    let (draw, seed) = match words {
+        [] => (usize::MAX, 0),
+        ["--draw", draw] => (number(draw)?, 0),
+        ["--draw", draw, "--seed", seed] => (number(draw)?, number(seed)? as u64),
+        _ => return Err("usage: cargo xtask campaign [--draw N [--seed N]]\n".to_owned()),
+    };
+    let tree = Tree::of(root, "campaign")?;
+    let top = tree.folder().with_file_name("");
+    let (changes, dropped, messages) = build(root, &tree)?;
+    let trials = trials::all(&messages, &top.join("trials.json"))?;
+    let file = top.join("judged.jsonl");
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    let key = |change: &Change| format!("{}:{}:{}:{}", change.file, change.line, change.what, change.text);
+    let known: BTreeSet<String> =
+        before.lines().filter_map(|line| Some(key(&serde_json::from_str::<Judged>(line).ok()?.change))).collect();
+    let candidates = changes.into_iter().enumerate().filter(|(id, _)| !dropped.contains(id));
+    let mut order: Vec<(usize, Change)> = candidates.collect();
+    let all = order.len();
+    order.sort_by_key(|(id, _)| mixed(*id as u64 ^ mixed(seed)));
+    order.truncate(draw);
+    let mut log =
+        std::fs::OpenOptions::new().append(true).create(true).open(&file).map_err(|error| error.to_string())?;
+    let (mut caught, mut survive, mut unreached) = (0, 0, 0);
+    for (id, change) in order.into_iter().filter(|(_, change)| !known.contains(&key(change))) {
+        let judged = judge(id, change, &trials)?;
+        let Change { file, line, what, text } = &judged.change;
+        match (&judged.caught_by, judged.passed) {
+            (Some(_), _) => caught += 1,
+            (None, 0) => unreached += 1,
+            (None, _) => survive += 1,
+        }
+        match &judged.caught_by {
+            Some(by) => println!("caught    {file}:{line}: {what} `{text}` by {by}"),
+            None => println!("SURVIVES  {file}:{line}: {what} `{text}` ({} tests reach it)", judged.passed),
+        }
+        let text = serde_json::to_string(&judged).map_err(|error| error.to_string())?;
+        writeln!(log, "{text}").map_err(|error| error.to_string())?;
+    }
+    Ok(format!("{all} changes: of those judged now {caught} caught, {survive} survive, {unreached} not reached\n"))
+}
+
+fn number(word: &str) -> Result<usize, String> {
+    word.parse().map_err(|_| format!("`{word}` is no number\n"))
+}
+
+/// A permutation that looks like chance.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+fn judge(id: usize, change: Change, trials: &[Trial]) -> Result<Judged, String> {
+    let begin = Instant::now();
+    let mut reaching: Vec<&Trial> = trials.iter().filter(|trial| trial.reaches.contains(&id)).collect();
+    // A test that reaches little is about this.
+    reaching.sort_by_key(|trial| trial.time_ms * 10 + trial.reaches.len() as u64);
+    let mut passed = 0;
+    for trial in reaching {
+        if begin.elapsed() > CHANGE_MAX {
+            break;
+        }
+        if trial.fails(id)? {
+            return Ok(Judged { change, caught_by: Some(trial.title()), passed });
+        }
+        passed += 1;
+    }
+    Ok(Judged { change, caught_by: None, passed })
+}
+
+/// Rewrites the files until all tests build. Returns the changes, those that do not build, and the messages.
+fn build(root: &Path, tree: &Tree) -> Result<(Vec<Change>, BTreeSet<usize>, String), String> {
+    let is_source = |name: &String| {
+        let is_test =
+            ["tests.rs", "/tests/", "/soft.rs", "/models", "generated"].iter().any(|part| name.contains(part));
+        name.ends_with(".rs") && !is_test && FOLDERS.iter().any(|folder| name.starts_with(folder))
+    };
+    let files: Vec<String> = scratch::names(root)?.into_iter().filter(is_source).collect();
+    let top = tree.folder().with_file_name("");
+    let known = top.join("dropped");
+    let mut dropped: BTreeSet<usize> =
+        std::fs::read_to_string(&known).unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect();
+    for round in 0..ROUNDS_MAX {
+        for file in &files {
+            tree.write(file, &read(&root.join(file))?)?;
+        }
+        std::fs::write(top.join("sources"), files.join("\n")).map_err(|error| error.to_string())?;
+        let text: String = dropped.iter().map(|id| format!("{id}\n")).collect();
+        std::fs::write(&known, text).map_err(|error| error.to_string())?;
+        let listed = rewrite(root, &top)?;
+        let changes: Vec<Change> = serde_json::from_str(&listed).map_err(|error| format!("the list: {error}\n"))?;
+        for library in libraries(&files) {
+            let question = QUESTION.replace("COUNT", &changes.len().to_string());
+            let text = tree_text(root, tree, &files, &library)?;
+            tree.write(&library, &(text + &question))?;
+        }
+        println!("round {round}: {} changes, {} do not build", changes.len(), dropped.len());
+        let check = ["check", "--workspace", "--lib"];
+        let build = ["build", "--workspace", "--lib", "--bins", "--tests"];
+        if succeeds(tree, &check, &mut dropped)?.is_some()
+            && let Some(messages) = succeeds(tree, &build, &mut dropped)?
+        {
+            return Ok((changes, dropped, messages));
+        }
+    }
+    Err(format!("it does not build after {ROUNDS_MAX} rounds\n"))
+}
+
+/// The root file of each crate in which something is changed.
+fn libraries(files: &[String]) -> BTreeSet<String> {
+    files.iter().filter_map(|file| Some(format!("{}src/lib.rs", file.split_at(file.find("src/")?).0))).collect()
+}
+
+/// The text of a root file, rewritten where it is of the changed files.
+fn tree_text(root: &Path, tree: &Tree, files: &[String], library: &String) -> Result<String, String> {
+    if files.contains(library) {
+        return tree.read(library);
+    }
+    read(&root.join(library))
+}
+
+/// Runs this program once more with a parser of Rust built in, so that other chores need not build it.
+fn rewrite(root: &Path, top: &Path) -> Outcome {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(["run", "--quiet", "--package", "overtake-xtask", "--features", "mutants", "--"]);
+    let output =
+        command.arg("leave-out").arg(top).output().map_err(|error| format!("cargo does not start: {error}\n"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Rewrites the files of a campaign's tree, and returns the list of changes.
+#[cfg(feature = "mutants")]
+pub fn leave_out(top: &Path) -> Outcome {
+    let dropped = read(&top.join("dropped"))?.lines().filter_map(|line| line.parse().ok()).collect();
+    let mut changes = Vec::new();
+    for file in read(&top.join("sources"))?.lines() {
+        let path = top.join("tree").join(file);
+        let text =
+            edit::rewrite(file, &read(&path)?, &mut changes, &dropped).map_err(|error| format!("{file}: {error}\n"))?;
+        std::fs::write(&path, text).map_err(|error| format!("{file}: {error}\n"))?;
+    }
+    serde_json::to_string(&changes).map_err(|error| error.to_string())
+}
+
+/// The messages of a build that succeeds. If it does not, some changes are left out from now on.
+fn succeeds(tree: &Tree, words: &[&str], dropped: &mut BTreeSet<usize>) -> Result<Option<String>, String> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(tree.folder()).env("CARGO_TARGET_DIR", tree.build());
+    command.env("RUSTFLAGS", "--cap-lints allow").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+    command.args(words).args(["--keep-going", "--message-format", "json"]);
+    let output = command.output().map_err(|error| format!("cargo does not start: {error}\n"))?;
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(Some(messages));
+    }
+    let mut is_new = false;
+    for line in messages.lines() {
+        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
+        if message["message"]["level"] == "error" {
+            is_new |= drop_one(tree, &message["message"], dropped)?;
+        }
+    }
+    match is_new {
+        true => Ok(None),
+        false => Err(format!("it does not build with its changes:\n{}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// Leaves out the change that an error of the compiler is about: the last one within the place, or else those right
+/// before and behind it. A borrow may last longer because a `return` behind it is left out.
+fn drop_one(tree: &Tree, message: &Value, dropped: &mut BTreeSet<usize>) -> Result<bool, String> {
+    let mut is_new = false;
+    for span in message["spans"].as_array().into_iter().flatten().filter(|span| span["is_primary"] == true) {
+        let Ok(text) = tree.read(span["file_name"].as_str().unwrap_or_default()) else { continue };
+        let at = |end: &str| span[end].as_u64().map_or(0, |at| at as usize).min(text.len());
+        let (begin, end) = (at("byte_start"), at("byte_end"));
+        let within = text[begin..end].rfind(CALL).map(|place| begin + place);
+        let beside = [text[..begin].rfind(CALL), text[end..].find(CALL).map(|place| end + place)];
+        let places = if within.is_some() { [within, None] } else { beside };
+        for place in places.into_iter().flatten() {
+            let number: String = text[place + CALL.len()..].chars().take_while(char::is_ascii_digit).collect();
+            is_new |= number.parse().is_ok_and(|mutant| dropped.insert(mutant));
+        }
+    }
+    Ok(is_new)
+}
