@@ -109,7 +109,7 @@ fn run(words: &[&str]) -> Outcome {
             mutants::rewrite::run(Path::new(folder), Path::new(list), Path::new(dropped))
         }
         #[cfg(feature = "mutants")]
-        ["leave-out", folder] => campaign::leave_out(Path::new(folder)),
+        ["leave-out", folder] => campaign::leave_out(&root(), Path::new(folder)),
         ["campaign", words @ ..] => campaign::run(&root(), words),
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),

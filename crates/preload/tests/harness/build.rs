@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::harness::binaries::Binaries;
 use crate::harness::deployment::Deployment;
@@ -30,6 +30,17 @@ pub struct Places {
     pub library: PathBuf,
     reports: PathBuf,
     binaries: Binaries<Key>,
+    /// The last change of what the binaries are built from.
+    sources_changed: Option<SystemTime>,
+}
+
+/// The last change of the files in these folders, and of these files.
+fn last_change(paths: Vec<PathBuf>) -> Option<SystemTime> {
+    let of = |path: PathBuf| match std::fs::read_dir(&path) {
+        Ok(inside) => last_change(inside.filter_map(|entry| Some(entry.ok()?.path())).collect()),
+        Err(_) => std::fs::metadata(&path).and_then(|about| about.modified()).ok(),
+    };
+    paths.into_iter().map(of).max().flatten()
 }
 
 fn folder(path: PathBuf) -> PathBuf {
@@ -54,8 +65,13 @@ impl Places {
     /// Makes the folders and the links, and builds the libraries of the list.
     pub fn prepare(suite: &str) -> Places {
         let top = folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join(suite));
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let soft = built("libcuda.so", "overtake-softgpu-libcuda");
+        let shared = ["../../../tests/c", "../../softgpu/src/builtin.ptx"].map(|path| tests.join(path));
+        let built_from = [tests.clone(), soft.clone(), std::env::current_exe().expect("the path of the running test")];
         let places = Places {
-            tests: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"),
+            sources_changed: last_change(shared.into_iter().chain(built_from).collect()),
+            tests,
             bin: folder(top.join("bin")),
             soft: folder(top.join("soft")),
             shadow: folder(top.join("shadow")),
@@ -63,7 +79,6 @@ impl Places {
             reports: folder(top.join("reports")),
             binaries: Binaries::none(),
         };
-        let soft = built("libcuda.so", "overtake-softgpu-libcuda");
         link(&soft, places.soft.join("libcuda.so"));
         link(&soft, places.soft.join("libcuda.so.1"));
         link(&places.library, places.shadow.join("libcuda.so.1"));
@@ -88,18 +103,29 @@ impl Places {
 
     fn compile(&self, client: &Client) -> Result<PathBuf, String> {
         let binary = self.bin.join(&client.name);
+        if self.is_up_to_date(&binary) {
+            return Ok(binary);
+        }
+        let made = binary.with_extension("made");
         let kernels = self.tests.join("../../softgpu/src/builtin.ptx");
         let mut gcc = Command::new("gcc");
         gcc.args(STRICT).arg(format!("-DKERNELS_PTX=\"{}\"", kernels.display()));
-        gcc.arg("-I").arg(self.tests.join("../../../tests/c")).arg(self.source(client)).arg("-o").arg(&binary);
+        gcc.arg("-I").arg(self.tests.join("../../../tests/c")).arg(self.source(client)).arg("-o").arg(&made);
         let bin = self.bin.display().to_string();
         gcc.arg("-L").arg(&self.bin).arg("-L").arg(&self.soft);
         gcc.args(client.flags.iter().map(|flag| flag.replace("@bin", &bin))).arg("-ldl");
         let output = gcc.output().map_err(|error| format!("cannot run gcc ({error}): install gcc"))?;
-        match output.status.success() {
-            true => Ok(binary),
-            false => Err(format!("{gcc:?}\n{}", String::from_utf8_lossy(&output.stderr))),
+        if !output.status.success() {
+            return Err(format!("{gcc:?}\n{}", String::from_utf8_lossy(&output.stderr)));
         }
+        std::fs::rename(&made, &binary).map_err(|error| format!("{}: {error}", binary.display()))?;
+        Ok(binary)
+    }
+
+    /// Whether a binary is newer than all sources, the driver, and this test, which knows the flags.
+    fn is_up_to_date(&self, binary: &Path) -> bool {
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
+        changed(binary).is_some_and(|made| Some(made) > self.sources_changed)
     }
 
     /// The path of the client's binary, which is built first if need be.

@@ -7,9 +7,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use proc_macro2::{Literal, Span};
 use quote::quote;
-use serde::Serialize;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, BinOp, Block, Expr, ReturnType, Signature, Stmt, parse_quote, spanned::Spanned};
+
+use super::Change;
 
 /// Macros that compute nothing.
 const WORDS: [&str; 14] = [
@@ -29,17 +30,13 @@ const WORDS: [&str; 14] = [
     "warn",
 ];
 
-/// A statement or a condition that can be left out.
-#[derive(Serialize)]
-pub struct Change {
-    file: String,
-    line: usize,
-    what: &'static str,
-    text: String,
-}
-
 /// Rewrites the text of a file, and adds its changes to the list. Those of these numbers are not made.
-pub fn rewrite(file: &str, text: &str, changes: &mut Vec<Change>, dropped: &BTreeSet<usize>) -> syn::Result<String> {
+pub(super) fn rewrite(
+    file: &str,
+    text: &str,
+    changes: &mut Vec<Change>,
+    dropped: &BTreeSet<usize>,
+) -> syn::Result<String> {
     let mut parsed = syn::parse_file(text)?;
     let mut edit = Edit { file, changes, dropped, deferred: HashSet::new(), stays: false, is_end_needed: false };
     edit.visit_file_mut(&mut parsed);
@@ -66,7 +63,7 @@ impl Edit<'_> {
         }
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
         let number = self.changes.len();
-        self.changes.push(Change { file: self.file.to_owned(), line: span.start().line, what, text });
+        self.changes.push(Change { file: self.file.to_owned(), line: span.start().line, what: what.to_owned(), text });
         let id = Literal::usize_unsuffixed(number);
         (!self.dropped.contains(&number)).then(|| parse_quote!(crate::mutant(#id)))
     }

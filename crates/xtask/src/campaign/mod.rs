@@ -4,12 +4,12 @@
 //! All changes are in one build, which makes the one whose number a variable has.
 
 #[cfg(feature = "mutants")]
-pub mod edit;
+mod edit;
 mod trials;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::Outcome;
 use crate::codegen::read;
-use crate::scratch::{self, Tree};
+use crate::scratch;
 use trials::Trial;
 
 /// The folders whose files are changed.
@@ -77,6 +77,7 @@ const ROUNDS_MAX: u32 = 40;
 /// A change is not run for longer.
 const CHANGE_MAX: Duration = Duration::from_secs(120);
 
+/// A statement or a condition that can be left out.
 #[derive(Clone, Serialize, Deserialize)]
 struct Change {
     file: String,
@@ -103,11 +104,12 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
         ["--draw", draw, "--seed", seed] => (number(draw)?, number(seed)? as u64),
         _ => return Err("usage: cargo xtask campaign [--draw N [--seed N]]\n".to_owned()),
     };
-    let tree = Tree::of(root, "campaign")?;
-    let top = tree.folder().with_file_name("");
-    let (changes, dropped, messages) = build(root, &tree)?;
-    let trials = trials::all(&messages, &top.join("trials.json"))?;
-    let file = top.join("judged.jsonl");
+    let place = Place(root.join("target/campaign"));
+    std::fs::create_dir_all(&place.0).map_err(|error| format!("{}: {error}\n", place.0.display()))?;
+    let (changes, dropped, messages) = build(root, &place)?;
+    forget_other(&place, &changes)?;
+    let trials = trials::all(&messages, &place.0.join("trials.jsonl"))?;
+    let file = place.0.join("judged.jsonl");
     let before = std::fs::read_to_string(&file).unwrap_or_default();
     let key = |change: &Change| format!("{}:{}:{}:{}", change.file, change.line, change.what, change.text);
     let known: BTreeSet<String> =
@@ -136,6 +138,16 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
         writeln!(log, "{text}").map_err(|error| error.to_string())?;
     }
     Ok(format!("{all} changes: of those judged now {caught} caught, {survive} survive, {unreached} not reached\n"))
+}
+
+/// What tests reach is known by the numbers of changes: of others nothing is known.
+fn forget_other(place: &Place, changes: &[Change]) -> Result<(), String> {
+    let (list, text) = (place.0.join("changes.json"), serde_json::to_string(changes).map_err(|it| it.to_string())?);
+    if std::fs::read_to_string(&list).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    let _absent = std::fs::remove_file(place.0.join("trials.jsonl"));
+    std::fs::write(&list, text).map_err(|error| format!("{}: {error}\n", list.display()))
 }
 
 fn number(word: &str) -> Result<usize, String> {
@@ -167,37 +179,79 @@ fn judge(id: usize, change: Change, trials: &[Trial]) -> Result<Judged, String> 
     Ok(Judged { change, caught_by: None, passed })
 }
 
+/// The folder of everything, below `target`.
+struct Place(PathBuf);
+
+impl Place {
+    fn tree(&self, name: &str) -> PathBuf {
+        self.0.join("tree").join(name)
+    }
+
+    /// Equal files are not touched, because cargo compares their times.
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), String> {
+        let path = self.tree(name);
+        if std::fs::read(&path).is_ok_and(|there| there == content) {
+            return Ok(());
+        }
+        let why = |error: std::io::Error| format!("{}: {error}\n", path.display());
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).map_err(why)?;
+        std::fs::write(&path, content).map_err(why)
+    }
+
+    /// Copies what is not rewritten, and removes what is gone.
+    fn copy(&self, root: &Path, names: &BTreeSet<String>, rewritten: &BTreeSet<String>) -> Result<(), String> {
+        let known = self.0.join("files");
+        for gone in std::fs::read_to_string(&known).unwrap_or_default().lines().filter(|it| !names.contains(*it)) {
+            let _absent = std::fs::remove_file(self.tree(gone));
+        }
+        for name in names.difference(rewritten) {
+            // Links, and files that have been deleted, are not needed by the builds of tests.
+            let Ok(content) = std::fs::read(root.join(name)) else { continue };
+            self.write(name, &content)?;
+        }
+        let list: String = names.iter().map(|name| format!("{name}\n")).collect();
+        std::fs::write(&known, list).map_err(|error| format!("{}: {error}\n", known.display()))
+    }
+}
+
+/// What `leave-out` says: all changes, and the rewritten files.
+#[derive(Serialize, Deserialize)]
+struct Rewritten {
+    changes: Vec<Change>,
+    texts: BTreeMap<String, String>,
+}
+
 /// Rewrites the files until all tests build. Returns the changes, those that do not build, and the messages.
-fn build(root: &Path, tree: &Tree) -> Result<(Vec<Change>, BTreeSet<usize>, String), String> {
-    let is_source = |name: &String| {
+fn build(root: &Path, place: &Place) -> Result<(Vec<Change>, BTreeSet<usize>, String), String> {
+    let names = scratch::names(root)?;
+    let is_source = |name: &&String| {
         let is_test =
             ["tests.rs", "/tests/", "/soft.rs", "/models", "generated"].iter().any(|part| name.contains(part));
         name.ends_with(".rs") && !is_test && FOLDERS.iter().any(|folder| name.starts_with(folder))
     };
-    let files: Vec<String> = scratch::names(root)?.into_iter().filter(is_source).collect();
-    let top = tree.folder().with_file_name("");
-    let known = top.join("dropped");
+    let files: BTreeSet<String> = names.iter().filter(is_source).cloned().collect();
+    let libraries: BTreeSet<String> =
+        files.iter().filter_map(|file| Some(format!("{}src/lib.rs", file.split_at(file.find("src/")?).0))).collect();
+    place.copy(root, &names, &files.union(&libraries).cloned().collect())?;
+    let known = place.0.join("dropped");
     let mut dropped: BTreeSet<usize> =
         std::fs::read_to_string(&known).unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect();
+    std::fs::write(place.0.join("sources"), files.iter().cloned().collect::<Vec<_>>().join("\n"))
+        .map_err(|error| error.to_string())?;
     for round in 0..ROUNDS_MAX {
-        for file in &files {
-            tree.write(file, &read(&root.join(file))?)?;
-        }
-        std::fs::write(top.join("sources"), files.join("\n")).map_err(|error| error.to_string())?;
         let text: String = dropped.iter().map(|id| format!("{id}\n")).collect();
         std::fs::write(&known, text).map_err(|error| error.to_string())?;
-        let listed = rewrite(root, &top)?;
-        let changes: Vec<Change> = serde_json::from_str(&listed).map_err(|error| format!("the list: {error}\n"))?;
-        for library in libraries(&files) {
-            let question = QUESTION.replace("COUNT", &changes.len().to_string());
-            let text = tree_text(root, tree, &files, &library)?;
-            tree.write(&library, &(text + &question))?;
+        let Rewritten { changes, mut texts } = rewrite(root, &place.0)?;
+        for library in &libraries {
+            let text = texts.remove(library).map_or_else(|| read(&root.join(library)), Ok)?;
+            texts.insert(library.clone(), text + &QUESTION.replace("COUNT", &changes.len().to_string()));
         }
+        texts.iter().try_for_each(|(name, text)| place.write(name, text.as_bytes()))?;
         println!("round {round}: {} changes, {} do not build", changes.len(), dropped.len());
         let check = ["check", "--workspace", "--lib"];
         let build = ["build", "--workspace", "--lib", "--bins", "--tests"];
-        if succeeds(tree, &check, &mut dropped)?.is_some()
-            && let Some(messages) = succeeds(tree, &build, &mut dropped)?
+        if succeeds(place, &check, &mut dropped)?.is_some()
+            && let Some(messages) = succeeds(place, &build, &mut dropped)?
         {
             return Ok((changes, dropped, messages));
         }
@@ -205,49 +259,35 @@ fn build(root: &Path, tree: &Tree) -> Result<(Vec<Change>, BTreeSet<usize>, Stri
     Err(format!("it does not build after {ROUNDS_MAX} rounds\n"))
 }
 
-/// The root file of each crate in which something is changed.
-fn libraries(files: &[String]) -> BTreeSet<String> {
-    files.iter().filter_map(|file| Some(format!("{}src/lib.rs", file.split_at(file.find("src/")?).0))).collect()
-}
-
-/// The text of a root file, rewritten where it is of the changed files.
-fn tree_text(root: &Path, tree: &Tree, files: &[String], library: &String) -> Result<String, String> {
-    if files.contains(library) {
-        return tree.read(library);
-    }
-    read(&root.join(library))
-}
-
 /// Runs this program once more with a parser of Rust built in, so that other chores need not build it.
-fn rewrite(root: &Path, top: &Path) -> Outcome {
+fn rewrite(root: &Path, top: &Path) -> Result<Rewritten, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(["run", "--quiet", "--package", "overtake-xtask", "--features", "mutants", "--"]);
     let output =
         command.arg("leave-out").arg(top).output().map_err(|error| format!("cargo does not start: {error}\n"))?;
     match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        true => serde_json::from_slice(&output.stdout).map_err(|error| format!("the list: {error}\n")),
         false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
     }
 }
 
-/// Rewrites the files of a campaign's tree, and returns the list of changes.
+/// Rewrites the files of a campaign.
 #[cfg(feature = "mutants")]
-pub fn leave_out(top: &Path) -> Outcome {
+pub fn leave_out(root: &Path, top: &Path) -> Outcome {
     let dropped = read(&top.join("dropped"))?.lines().filter_map(|line| line.parse().ok()).collect();
-    let mut changes = Vec::new();
+    let mut rewritten = Rewritten { changes: Vec::new(), texts: BTreeMap::new() };
     for file in read(&top.join("sources"))?.lines() {
-        let path = top.join("tree").join(file);
-        let text =
-            edit::rewrite(file, &read(&path)?, &mut changes, &dropped).map_err(|error| format!("{file}: {error}\n"))?;
-        std::fs::write(&path, text).map_err(|error| format!("{file}: {error}\n"))?;
+        let text = edit::rewrite(file, &read(&root.join(file))?, &mut rewritten.changes, &dropped);
+        let text = text.map_err(|error| format!("{file}: {error}\n"))?;
+        rewritten.texts.insert(file.to_owned(), text);
     }
-    serde_json::to_string(&changes).map_err(|error| error.to_string())
+    serde_json::to_string(&rewritten).map_err(|error| error.to_string())
 }
 
 /// The messages of a build that succeeds. If it does not, some changes are left out from now on.
-fn succeeds(tree: &Tree, words: &[&str], dropped: &mut BTreeSet<usize>) -> Result<Option<String>, String> {
+fn succeeds(place: &Place, words: &[&str], dropped: &mut BTreeSet<usize>) -> Result<Option<String>, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(tree.folder()).env("CARGO_TARGET_DIR", tree.build());
+    command.current_dir(place.tree("")).env("CARGO_TARGET_DIR", place.0.join("build"));
     command.env("RUSTFLAGS", "--cap-lints allow").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     command.args(words).args(["--keep-going", "--message-format", "json"]);
@@ -260,7 +300,7 @@ fn succeeds(tree: &Tree, words: &[&str], dropped: &mut BTreeSet<usize>) -> Resul
     for line in messages.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         if message["message"]["level"] == "error" {
-            is_new |= drop_one(tree, &message["message"], dropped)?;
+            is_new |= drop_one(place, &message["message"], dropped)?;
         }
     }
     match is_new {
@@ -271,10 +311,10 @@ fn succeeds(tree: &Tree, words: &[&str], dropped: &mut BTreeSet<usize>) -> Resul
 
 /// Leaves out the change that an error of the compiler is about: the last one within the place, or else those right
 /// before and behind it. A borrow may last longer because a `return` behind it is left out.
-fn drop_one(tree: &Tree, message: &Value, dropped: &mut BTreeSet<usize>) -> Result<bool, String> {
+fn drop_one(place: &Place, message: &Value, dropped: &mut BTreeSet<usize>) -> Result<bool, String> {
     let mut is_new = false;
     for span in message["spans"].as_array().into_iter().flatten().filter(|span| span["is_primary"] == true) {
-        let Ok(text) = tree.read(span["file_name"].as_str().unwrap_or_default()) else { continue };
+        let Ok(text) = read(&place.tree(span["file_name"].as_str().unwrap_or_default())) else { continue };
         let at = |end: &str| span[end].as_u64().map_or(0, |at| at as usize).min(text.len());
         let (begin, end) = (at("byte_start"), at("byte_end"));
         let within = text[begin..end].rfind(CALL).map(|place| begin + place);

@@ -1,14 +1,13 @@
 //! The tests of the workspace, one by one, and the changes that each of them reaches.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::codegen::read;
 
 /// A test that takes longer with a change, in multiples and at least, does not end.
 const SLOWNESS_MAX: u32 = 6;
@@ -66,11 +65,37 @@ impl Trial {
     }
 }
 
-/// The tests of the programs that a build has made, by its messages, with what they reach. They are kept in a file.
+/// The tests of the programs that a build has made, by its messages, with what they reach. Each is watched once: a line
+/// of a file keeps it. The lines of an earlier build are good for as long as the programs are called the same.
 pub fn all(messages: &str, kept: &Path) -> Result<Vec<Trial>, String> {
-    if let Ok(text) = read(kept) {
-        return serde_json::from_str(&text).map_err(|error| format!("{}: {error}\n", kept.display()));
+    let text = std::fs::read_to_string(kept).unwrap_or_default();
+    let known = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let mut known: HashMap<(PathBuf, String), Trial> =
+        known.map(|trial: Trial| ((trial.program.clone(), trial.name.clone()), trial)).collect();
+    let mut log =
+        std::fs::OpenOptions::new().append(true).create(true).open(kept).map_err(|error| error.to_string())?;
+    let (listed, mut trials) = (listed(messages)?, Vec::new());
+    let (count, hits) = (listed.len(), kept.with_extension("hits"));
+    for (number, mut trial) in listed.into_iter().enumerate() {
+        if number % 100 == 0 {
+            println!("{number} of {count} tests without a change");
+        }
+        if let Some(before) = known.remove(&(trial.program.clone(), trial.name.clone())) {
+            trials.push(before);
+            continue;
+        }
+        if !trial.watch(&hits)? {
+            println!("fails without a change, and is left out: {}", trial.title());
+            trial.reaches.clear();
+        }
+        let text = serde_json::to_string(&trial).map_err(|error| error.to_string())?;
+        writeln!(log, "{text}").map_err(|error| error.to_string())?;
+        trials.push(trial);
     }
+    Ok(trials)
+}
+
+fn listed(messages: &str) -> Result<Vec<Trial>, String> {
     let mut trials = Vec::new();
     for line in messages.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
@@ -80,28 +105,13 @@ pub fn all(messages: &str, kept: &Path) -> Result<Vec<Trial>, String> {
         let manifest = PathBuf::from(message["manifest_path"].as_str().unwrap_or_default());
         let folder = manifest.parent().unwrap_or(Path::new(".")).to_owned();
         let program = PathBuf::from(program);
-        let listed = Command::new(&program).current_dir(&folder).arg("--list").output();
-        let listed = listed.map_err(|error| format!("{}: {error}\n", program.display()))?;
-        for line in String::from_utf8_lossy(&listed.stdout).lines() {
+        let output = Command::new(&program).current_dir(&folder).arg("--list").output();
+        let output = output.map_err(|error| format!("{}: {error}\n", program.display()))?;
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
             let Some(name) = line.strip_suffix(": test") else { continue };
             let (program, folder, name) = (program.clone(), folder.clone(), name.to_owned());
             trials.push(Trial { program, folder, name, time_ms: 0, reaches: BTreeSet::new() });
         }
     }
-    let (count, hits) = (trials.len(), kept.with_extension("hits"));
-    let mut known = Vec::new();
-    for (number, mut trial) in trials.into_iter().enumerate() {
-        if number % 100 == 0 {
-            println!("{number} of {count} tests without a change");
-        }
-        match trial.watch(&hits)? {
-            true if trial.reaches.is_empty() => {}
-            true => known.push(trial),
-            false => println!("fails without a change, and is left out: {}", trial.title()),
-        }
-    }
-    known.sort_by_key(|trial| trial.time_ms);
-    let text = serde_json::to_string(&known).map_err(|error| error.to_string())?;
-    std::fs::write(kept, text).map_err(|error| format!("{}: {error}\n", kept.display()))?;
-    Ok(known)
+    Ok(trials)
 }
