@@ -10,11 +10,13 @@ use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Joins, Mark};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
-use crate::work::caught::Panic;
+use crate::work::failed::Failed;
 use crate::work::fault::{Fault, Reason};
-use crate::work::function::{Function, More, Work, WorkResult};
+use crate::work::function::{Function, More, Work};
 use crate::work::lane::Call;
-use crate::work::span::StepFailed;
+
+/// The outcome of a launch.
+pub(crate) type Told = Result<More, Box<Failed>>;
 
 impl Steps for State {
     type Kit = Kit;
@@ -275,7 +277,7 @@ impl State {
 
     /// A launch has been made. Its work belongs to the node until that has ended, with the memory that it owns.
     #[inline(always)] // a tenth of the cost of a task would go to its arguments
-    pub fn launched(&mut self, launching: &mut Launching, copies: &mut Vec<CopyHandle>, outcome: WorkResult<More>) {
+    pub fn launched(&mut self, launching: &mut Launching, copies: &mut Vec<CopyHandle>, outcome: Told) {
         let node = launching.call.node;
         self.statistics.launches += 1;
         let body = self.bodies.running(node);
@@ -289,7 +291,7 @@ impl State {
     }
 
     #[inline(always)] // as `launched`
-    fn report(&mut self, node: NodeId, is_wanted: bool, is_kernel: bool, outcome: WorkResult<More>) {
+    fn report(&mut self, node: NodeId, is_wanted: bool, is_kernel: bool, outcome: Told) {
         let (at, is_waited_for) = match outcome {
             Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),
             Ok(More::Again) => {
@@ -298,7 +300,7 @@ impl State {
                 return;
             }
             Err(error) => {
-                let fault = self.fault_of(node, error);
+                let fault = self.fault_of_step(node, &error.step, error.reason);
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
@@ -318,16 +320,7 @@ impl State {
         }
     }
 
-    /// The failure of a node whose function has returned an error: of a step that it stands for, if that has a name.
-    #[cold]
-    fn fault_of(&mut self, node: NodeId, error: Box<dyn std::error::Error + Send + Sync>) -> Cause {
-        match error.downcast::<StepFailed>() {
-            Ok(step) => self.fault_of_step(node, &step.name, reason_of(step.error)),
-            Err(error) => self.fault(node, reason_of(error)),
-        }
-    }
-
-    /// The same of this step of the node, or of the node itself if the step has no name.
+    /// The failure of this step of the node, or of the node itself if the step has no name.
     #[cold]
     pub fn fault_of_step(&mut self, node: NodeId, step: &str, reason: Reason) -> Cause {
         if step.is_empty() {
@@ -353,12 +346,12 @@ impl State {
     }
 
     /// A function has run.
-    pub fn ran(&mut self, node: NodeId, outcome: WorkResult<()>) {
+    pub fn ran(&mut self, node: NodeId, outcome: Result<(), Box<Failed>>) {
         self.statistics.functions += 1;
         let reported = match outcome {
             Ok(()) => self.graph.launched(node).map(drop),
             Err(error) => {
-                let fault = self.fault_of(node, error);
+                let fault = self.fault_of_step(node, &error.step, error.reason);
                 self.graph.failed(node, fault).map(drop)
             }
         };
@@ -373,15 +366,4 @@ enum Next {
     Launch,
     /// It has none.
     Empty(NodeId),
-}
-
-#[cold]
-fn reason_of(error: Box<dyn std::error::Error + Send + Sync>) -> Reason {
-    match error.downcast::<Panic>() {
-        Ok(panic) => Reason::Panicked(panic.0),
-        Err(error) => match error.downcast::<hal::Error>() {
-            Ok(error) => Reason::Driver(*error),
-            Err(error) => Reason::Returned(error.to_string()),
-        },
-    }
 }

@@ -10,7 +10,7 @@ use graph::{NodeId, Priority, Stage};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
-use crate::work::fault::Error;
+use crate::work::fault::{Error, Fault};
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
@@ -40,6 +40,11 @@ impl Handle {
 
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
         &self.outcome
+    }
+
+    /// The failure of the first of these tasks that has failed.
+    pub(crate) fn fault_before<'h>(mut before: impl Iterator<Item = &'h Handle>) -> Option<Arc<Fault>> {
+        before.find(|task| task.outcome.has_failed())?.outcome()?.err()?.fault()
     }
 
     /// The graph forgets a failed task when it has ended. Its handle has the failure, and a task after it fails with

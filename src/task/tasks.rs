@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graph::{Direction, Kind, NodeId};
+use graph::{Direction, Kind, NodeId, Stage};
 use hal::Wait;
 
 use crate::dispatch::Dispatcher;
@@ -83,7 +83,13 @@ impl Tasks {
         let mut held = self.0.shared.enter_here()?;
         let Some(waiting) = self.0.set.start() else { return Ok(()) };
         held.graph.begin_simulation();
-        let released = waiting.into_iter().try_for_each(|node| held.graph.release(node));
+        let mut released = Ok(());
+        for node in waiting {
+            // One that has ended meanwhile has given its references back.
+            if held.graph.stage(node) != Stage::Ended {
+                released = released.and(held.graph.release(node));
+            }
+        }
         self.0.shared.pump(held);
         Ok(released?)
     }
@@ -93,7 +99,7 @@ impl Tasks {
     /// (PX-05).
     pub fn named(&self, name: &str) -> Result<Handle, Error> {
         let mut held = self.0.shared.enter_here()?;
-        let (node, outcome) = held.named(&self.0.set.name_of(name), &self.0.set)?;
+        let (node, outcome, _) = held.named(&self.0.set.name_of(name), &self.0.set)?;
         drop(held);
         Ok(Handle::new(node, outcome))
     }
@@ -147,7 +153,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::function(run))
     }
 
     /// A short function of the host, for the thread that finds it ready. It must not wait.
@@ -156,7 +162,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::function(run))
     }
 
     /// A task without work, which joins others.
