@@ -84,12 +84,13 @@ impl Handle {
         if let Some(outcome) = self.outcome.get() {
             return outcome;
         }
-        let shared = self.shared()?;
-        let end = shared.wait_for(self.node, &mut || self.outcome.is_known())?;
-        match self.outcome.get() {
-            Some(outcome) => outcome,
-            None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),
-            None => Err(Error::Closed { task: None }),
+        let waited = self.shared().and_then(|shared| shared.wait_for(self.node, &mut || self.outcome.is_known()));
+        // Looked at again: the task may have ended, and its dispatcher closed, since it was looked at first.
+        match (self.outcome.get(), waited) {
+            (Some(outcome), _) => outcome,
+            (None, Ok(Wait::Stuck)) => Err(Error::Stuck { task: self.name() }),
+            (None, Ok(_)) => Err(Error::Closed { task: None }),
+            (None, Err(error)) => Err(error),
         }
     }
 
@@ -156,7 +157,8 @@ impl Future for Handle {
         if !self.outcome.is_known()
             && let Err(error) = self.shared().and_then(|shared| shared.want(self.node))
         {
-            return Poll::Ready(Err(error));
+            // It may have ended meanwhile, and its dispatcher been closed.
+            return Poll::Ready(self.outcome.get().unwrap_or(Err(error)));
         }
         self.outcome.poll(context.waker()).map_or(Poll::Pending, Poll::Ready)
     }

@@ -233,17 +233,15 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let shared = &self.tasks.0.shared;
-        let release = |join: &Option<Handle>| {
-            if let Some(join) = join
-                && let Err(error) = shared.release(join.node())
-            {
-                log::debug!("a join of a group has ended before: {error}");
-            }
-        };
-        release(&self.before);
+        if let Some(before) = &self.before
+            && let Err(error) = shared.release(before.node())
+        {
+            log::debug!("the join before a group has ended: {error}");
+        }
         let Ok(mut held) = shared.enter_here() else { return };
         held.graph.end_group();
+        // Another thread may have the turn: it releases the join when it has dispatched the tasks.
+        held.behind_groups.extend(self.behind.iter().map(Handle::node));
         shared.pump(held);
-        release(&self.behind);
     }
 }
