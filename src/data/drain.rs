@@ -72,8 +72,8 @@ impl Store {
             if record.is_beyond(&hal::locks::lock(&record.state), home) {
                 record.ensure(Location::Host)?;
             }
-            let order = hal::locks::lock(&self.order);
-            let mut held = shared.enter_here()?;
+            let order = self.order.take();
+            let mut held = order.enter(shared)?;
             let needs = record.needs(&(0..record.bytes), home);
             let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
             drop(order);

@@ -39,11 +39,12 @@ impl Hold {
             Location::Host if claim.mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access = Submission { store, name, priority, place: at, claims: &claims, after: &[], expected_ns: 0 };
+        let access =
+            Submission { store, name, priority, place: at, claims: &claims, after: &[], expected_ns: 0 };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;
-        let mut held = shared.enter_here()?;
+        let mut held = begun.order.enter(&shared)?;
         let appended = access.transfers(&mut held, begun.rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;

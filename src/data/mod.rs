@@ -21,6 +21,7 @@ mod list;
 mod memory;
 mod operator;
 mod options;
+mod order;
 mod places;
 mod record;
 mod reduction;

@@ -74,8 +74,17 @@ impl<'c, U: HostUses> Opening<'c, U> {
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
         let claims = uses.claims();
-        Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[], expected_ns: 0 }
-            .refuse_foreign()?;
+        Submission {
+            store,
+            name,
+            priority,
+            place: Location::Host,
+            claims: &claims,
+            after: &[],
+            behind: None,
+            expected_ns: 0,
+        }
+        .refuse_foreign()?;
         let chosen = match place {
             Where::At(place) => match store.named(name, place)? {
                 Location::Host => None,
@@ -84,7 +93,8 @@ impl<'c, U: HostUses> Opening<'c, U> {
             Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let asked = Submission { store, name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
+        let asked =
+            Submission { store, name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
@@ -122,7 +132,7 @@ impl Section {
         let shared = Arc::clone(asked.store.tasks.shared());
         asked.settle()?;
         let begun = asked.begin()?;
-        let mut held = shared.enter_here()?;
+        let mut held = begun.order.enter(&shared)?;
         let appended = asked.transfers(&mut held, begun.rank).and_then(|before| {
             let there = asked.append(&mut held, asked.store.tasks.join(asked.name), &before)?;
             let node =
@@ -158,7 +168,7 @@ impl Section {
         let claims = self.whole(Mode::Write);
         let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
         let begun = begin.begin()?;
-        let mut held = begin.store.tasks.shared().enter_here()?;
+        let mut held = begun.order.enter(begin.store.tasks.shared())?;
         let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
         if let Ok(node) = &appended {
             begin.note(node);
@@ -229,13 +239,13 @@ impl Section {
                     record.ensure(Location::Host)?;
                 }
             }
-            let order = hal::locks::lock(&inner.order);
+            let order = inner.order.take();
             if self.lent.iter().all(|record| hal::locks::lock(&record.state).partials.is_empty()) {
                 break order;
             }
         };
         inner.is_over.store(true, Ordering::Relaxed);
-        let mut held = shared.enter_here()?;
+        let mut held = order.enter(&shared)?;
         let joined = self.join(&mut held, node);
         drop(order);
         shared.pump(held);

@@ -1,13 +1,14 @@
 //! The parts that arrays share: a set of tasks, and heaps.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
 use graph::Selection;
 
 use crate::data::list::List;
 use crate::data::options::ArrayOptions;
+use crate::data::order::Order;
 use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
@@ -22,8 +23,8 @@ pub(super) struct Store {
     pub residents: Arc<Vec<Residents>>,
     pub places: Arc<Places>,
     pub pinned: Arc<Heap>,
-    /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
-    pub order: Mutex<()>,
+    /// Held while a task is appended with its transfers.
+    pub order: Order,
     pub counts: Arc<Counts>,
     /// If they are measured.
     pub times: Option<Arc<Times>>,
@@ -52,7 +53,7 @@ impl Store {
         let residents = Arc::new(layers.iter().map(residents).collect::<hal::Result<Vec<_>>>()?);
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Arc::new(Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?);
-        let (order, reduced, guards) = (Mutex::new(()), List::default(), AtomicU64::new(0));
+        let (order, reduced, guards) = (Order::default(), List::default(), AtomicU64::new(0));
         let (counts, uses, is_over) = (Arc::default(), Arc::default(), AtomicBool::new(false));
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
@@ -62,7 +63,7 @@ impl Store {
 
     /// That of a section: tasks and an order of its own, in the same memory.
     pub fn inner(&self) -> Store {
-        let (tasks, order, reduced) = (self.tasks.beside(), Mutex::new(()), List::default());
+        let (tasks, order, reduced) = (self.tasks.beside(), Order::default(), List::default());
         let (guards, is_over, times) = (AtomicU64::new(0), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));

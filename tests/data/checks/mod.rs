@@ -9,12 +9,14 @@ mod oracle;
 mod random;
 mod ranks;
 mod reductions;
+mod refusals;
 mod relaxed;
 mod replays;
 mod retries;
 mod room;
 mod scenarios;
 mod sections;
+pub mod threads;
 mod times;
 mod transfers;
 mod views;
@@ -45,11 +47,13 @@ pub const ALL: &[(&str, Check)] = checks! {
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
         refused adopted;
+    refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
+    threads: submit_in_functions;
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
