@@ -40,7 +40,7 @@ impl Hold {
             Location::Host => "read on the host",
         };
         let access =
-            Submission { store, name, priority, place: at, claims: &claims, after: &[], expected_ns: 0 };
+            Submission { store, name, priority, place: at, claims: &claims, after: &[], behind: None, expected_ns: 0 };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;

@@ -14,10 +14,10 @@ use crate::data::arrays::Arrays;
 use crate::data::claim::Claim;
 use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
+use crate::data::places::Chosen;
 use crate::data::record::{Adopted, Memory, Record};
 use crate::data::resident::Resident;
 use crate::data::store::Store;
-use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
@@ -94,13 +94,15 @@ impl<'c, U: HostUses> Opening<'c, U> {
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
         let asked =
-            Submission { store, name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
+            Submission { store, name, priority, place, claims: &claims, after: &[], behind: None, expected_ns: 0 };
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
         }
         let (there, mut section, memory) = Section::begin(&asked)?;
-        chosen.inspect(|chosen| store.places.enter(chosen, section.node.as_ref().expect("it has begun")));
+        if let Some(chosen) = chosen {
+            chosen.enter(&store.places, section.node.as_ref().expect("it has begun"));
+        }
         section.lend(&asked, &there, memory)?;
         let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
         Ok((section, arrays))
@@ -197,7 +199,7 @@ impl Section {
     /// A task of the section itself.
     fn submission(&self) -> Submission<'_> {
         let (store, place, priority) = (&self.arrays.store, self.place, self.priority);
-        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], expected_ns: 0 }
+        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], behind: None, expected_ns: 0 }
     }
 
     /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed

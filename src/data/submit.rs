@@ -38,6 +38,8 @@ pub(super) struct Submission<'s> {
     pub claims: &'s [Claim],
     /// The tasks that it comes after besides.
     pub after: &'s [Handle],
+    /// The one that it goes on behind in its stream.
+    pub behind: Option<&'s Handle>,
     /// The time that it takes, as far as that is known; else 0.
     pub expected_ns: u64,
 }
@@ -139,7 +141,7 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after));
+        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after)).behind(self.behind);
         builder.append(held, &accesses)
     }
 

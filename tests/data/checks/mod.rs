@@ -16,6 +16,7 @@ mod retries;
 mod room;
 mod scenarios;
 mod sections;
+mod streams;
 pub mod threads;
 mod times;
 mod transfers;
@@ -53,6 +54,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     room: a_quarter the_oldest none in_use on_the_second;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
+    streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
