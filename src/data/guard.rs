@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 use graph::{Location, Priority};
@@ -51,7 +50,7 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note(&node);
-            store.guards.fetch_add(1, Ordering::Relaxed);
+            store.guards.add(&node);
             let place = Place { start: begun.memory.addresses[0], elements };
             Ok((there, Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept }))
         });
@@ -68,7 +67,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         // Before its node ends: a drain must not count it then.
-        self.store.guards.fetch_sub(1, Ordering::Release);
+        self.store.guards.remove(&self.node);
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = self.node.release() {
             log::debug!("a guard of an array has nothing to release: {error}");

@@ -17,6 +17,7 @@ mod elsewhere;
 mod fetch;
 mod frozen;
 mod guard;
+mod guards;
 mod list;
 mod memory;
 mod operator;

@@ -140,7 +140,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.fetch_add(1, Ordering::Relaxed);
+            asked.store.guards.add(&node);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);
@@ -213,7 +213,7 @@ impl Section {
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
         // As for guards.
-        self.outer.guards.fetch_sub(1, Ordering::Release);
+        self.outer.guards.remove(&node);
         let failure = match &ended {
             Err(error) => Some(error.to_string()),
             Ok(()) => self.arrays.failure().map(|fault| fault.to_string()),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use copies::Overtake;
 use graph::Selection;
 
+use crate::data::guards::Guards;
 use crate::data::list::List;
 use crate::data::options::ArrayOptions;
 use crate::data::order::Order;
@@ -31,7 +32,7 @@ pub(super) struct Store {
     /// The records that have, or had, partial results of reductions.
     pub reduced: List,
     /// Guards of the host that are open.
-    pub guards: AtomicU64,
+    pub guards: Guards,
     /// It is that of a section that has ended.
     pub is_over: AtomicBool,
     uses: Arc<AtomicU64>,
@@ -53,7 +54,7 @@ impl Store {
         let residents = Arc::new(layers.iter().map(residents).collect::<hal::Result<Vec<_>>>()?);
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Arc::new(Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?);
-        let (order, reduced, guards) = (Order::default(), List::default(), AtomicU64::new(0));
+        let (order, reduced, guards) = (Order::default(), List::default(), Guards::default());
         let (counts, uses, is_over) = (Arc::default(), Arc::default(), AtomicBool::new(false));
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
@@ -64,7 +65,7 @@ impl Store {
     /// That of a section: tasks and an order of its own, in the same memory.
     pub fn inner(&self) -> Store {
         let (tasks, order, reduced) = (self.tasks.beside(), Order::default(), List::default());
-        let (guards, is_over, times) = (AtomicU64::new(0), AtomicBool::new(false), self.times.clone());
+        let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
         let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
