@@ -49,7 +49,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         values_on_two values_on_four values_without_links values_where_chosen;
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
-        refused adopted;
+        refused twice_in_one adopted;
     refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
