@@ -194,7 +194,8 @@ impl<'c> Computation<'c> {
     }
 
     /// Submits it, with the transfers that it needs.
-    pub fn submit(self) -> Result<Handle, Error> {
+    pub fn submit(mut self) -> Result<Handle, Error> {
+        self.priority = self.priority.max(self.store.least);
         let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
         Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 }
             .refuse_foreign()?;

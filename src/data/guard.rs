@@ -32,6 +32,7 @@ impl Hold {
     /// Waits until the bytes are there, and no task has them that must not.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
         let store = &claim.record.store;
+        let priority = priority.max(store.least);
         let claims = [claim.clone()];
         let name = match at {
             Location::Device(_) => "frozen on the device",

@@ -63,7 +63,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
         self
     }
 
-    /// The priority of the transfers before it. From its end on the computations inside inherit it.
+    /// The priority of the transfers before it, and the least of all that is submitted inside.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
@@ -148,7 +148,7 @@ impl Section {
         shared.pump(held);
         let (there, node, memory) = appended?;
         let (arrays, name, outer) =
-            (Arrays::inner(asked.store.inner()), asked.name.to_owned(), Arc::clone(asked.store));
+            (Arrays::inner(asked.store.inner(asked.priority)), asked.name.to_owned(), Arc::clone(asked.store));
         let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
         let modes = asked.claims.iter().map(|claim| claim.mode).collect();
         let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };

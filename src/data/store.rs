@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use copies::Overtake;
-use graph::Selection;
+use graph::{Priority, Selection};
 
 use crate::data::guards::Guards;
 use crate::data::list::List;
@@ -35,6 +35,8 @@ pub(super) struct Store {
     pub guards: Guards,
     /// It is that of a section that has ended.
     pub is_over: AtomicBool,
+    /// The least priority of what is submitted: that of a section.
+    pub least: Priority,
     uses: Arc<AtomicU64>,
 }
 
@@ -59,17 +61,19 @@ impl Store {
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
-        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses })
+        let least = Priority::LOWEST;
+        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses })
     }
 
-    /// That of a section: tasks and an order of its own, in the same memory.
-    pub fn inner(&self) -> Store {
+    /// That of a section of this priority: tasks and an order of its own, in the same memory.
+    pub fn inner(&self, priority: Priority) -> Store {
+        let least = priority.max(self.least);
         let (tasks, order, reduced) = (self.tasks.beside(), Order::default(), List::default());
         let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
         let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
-        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses }
+        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses }
     }
 
     /// The number of a use.

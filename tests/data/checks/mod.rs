@@ -55,7 +55,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
+        give_their_priority;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices;
