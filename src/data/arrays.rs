@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use graph::Location;
@@ -156,6 +157,11 @@ impl Arrays {
     /// functions of tasks, nor while this thread has a guard that computations wait for.
     pub fn wait(&self) -> Result<(), Error> {
         self.store.tasks.wait()
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first.
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.store.tasks.wait_for(span)
     }
 
     /// The counts so far.

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use graph::{NodeId, Priority, Stage};
 use hal::Wait;
@@ -81,15 +82,41 @@ impl Handle {
 
     /// Waits until the task has ended, and returns its outcome. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
+        self.wait_within(None).map(drop)
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first: the task goes on.
+    ///
+    /// ```
+    /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::Tasks};
+    /// # use std::{sync::Arc, time::Duration};
+    /// # let driver: Arc<dyn overtake::hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Arc::new(Overtake::open(&driver, overtake::hal::Device(0), Options::default())?);
+    /// # let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    /// let task = Tasks::new(&dispatcher).join("held").held().submit()?;
+    /// assert_eq!(task.wait_for(Duration::from_millis(5))?, None);
+    /// task.release()?;
+    /// assert_eq!(task.wait_for(Duration::from_millis(5))?, Some(()));
+    /// # Ok::<(), overtake::task::Error>(())
+    /// ```
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.wait_within(Some(span))
+    }
+
+    fn wait_within(&self, span: Option<Duration>) -> Result<Option<()>, Error> {
         if let Some(outcome) = self.outcome.get() {
-            return outcome;
+            return outcome.map(Some);
         }
-        let waited = self.shared().and_then(|shared| shared.wait_for(self.node, &mut || self.outcome.is_known()));
+        let waited = self.shared().and_then(|shared| {
+            let deadline = span.map(|span| shared.deadline(span));
+            shared.wait_for(self.node, deadline, &mut || self.outcome.is_known())
+        });
         // Looked at again: the task may have ended, and its dispatcher closed, since it was looked at first.
         match (self.outcome.get(), waited) {
-            (Some(outcome), _) => outcome,
+            (Some(outcome), _) => outcome.map(Some),
             (None, Ok(Wait::Stuck)) => Err(Error::Stuck { task: self.name() }),
-            (None, Ok(_)) => Err(Error::Closed { task: None }),
+            (None, Ok(Wait::Deadline)) => Ok(None),
+            (None, Ok(Wait::Met)) => Err(Error::Closed { task: None }),
             (None, Err(error)) => Err(error),
         }
     }

@@ -1,6 +1,7 @@
 //! Sets of tasks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graph::{Direction, Kind, NodeId, Stage};
 use hal::Wait;
@@ -182,13 +183,24 @@ impl Tasks {
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
-        let held = self.0.shared.enter_here()?;
-        if self.0.set.is_idle() {
-            return Ok(());
+        self.wait_within(None).map(drop)
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first: the tasks go on.
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.wait_within(Some(span))
+    }
+
+    fn wait_within(&self, span: Option<Duration>) -> Result<Option<()>, Error> {
+        let (shared, set) = (&self.0.shared, &self.0.set);
+        let held = shared.enter_here()?;
+        if set.is_idle() {
+            return Ok(Some(()));
         }
-        match self.0.shared.wait_for_all(held, &mut || self.0.set.is_idle()) {
+        match shared.wait_for_all(held, span.map(|span| shared.deadline(span)), &mut || set.is_idle()) {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
-            _ => Ok(()),
+            Wait::Deadline => Ok(None),
+            Wait::Met => Ok(Some(())),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The order of tasks: edges, references, priorities.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hal::Nanos;
 use overtake::Priority;
@@ -34,6 +35,30 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     last.after(&join).submit()?.wait()?;
     let stream = rig.stream()?;
     same("the word", &rig.download(word, stream)?[0], &7)
+}
+
+/// A wait for a time ends with it, and leaves the task and its set as they are. One that ends before waits no longer.
+pub fn waits_end_with_their_time(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (spin, host) = (bed.kernels.spin.clone(), rig.driver().host());
+    let held = bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
+        doors::spin(lane, &spin, Nanos::from_us(300))?;
+        Ok(More::Done)
+    });
+    let held = held.held().submit()?;
+    let start = host.now();
+    same("the wait for a task", &held.wait_for(Duration::from_micros(200))?, &None)?;
+    same("the wait for a set", &bed.tasks.wait_for(Duration::from_micros(200))?, &None)?;
+    let waited = host.now().since(start);
+    ensure!(waited >= Nanos::from_us(400), "two waits of 200 us took {waited}");
+    held.release()?;
+    same("the wait for a task that runs", &held.wait_for(Duration::from_secs(50))?, &Some(()))?;
+    same("the wait for a set without tasks", &bed.tasks.wait_for(Duration::MAX)?, &Some(()))?;
+    same("the wait for a task that has ended", &held.wait_for(Duration::ZERO)?, &Some(()))?;
+    let fails = bed.tasks.host("fails", || Err("the file is empty".into())).submit()?;
+    let failed = fails.wait_for(Duration::from_secs(50));
+    ensure!(matches!(failed, Err(Error::Failed(_))), "a failed task gives {failed:?}");
+    Ok(())
 }
 
 /// A task that is started by another one, from inside its launch, runs when that one has completed (PX-19).
