@@ -10,6 +10,7 @@ use hal::locks::lock;
 use overtake::data::{ArrayOptions, Arrays, Bandwidth, Selection};
 
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, layers, new_set, output, overtake_dispatcher, refuse_in_child};
@@ -168,8 +169,8 @@ pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Opened> {
 }
 
 /// Frees the sets of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(SETS.remove_all(|set| set.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(SETS.remove_all(|set| set.home == home));
 }
 
 /// Opens a set of arrays. `options` is null, or the parameters.
@@ -266,6 +267,35 @@ pub extern "C" fn overtake_arrays_wait(arrays: *mut overtake_arrays) -> c_int {
         refuse_inside(CALL)?;
         arrays.wait()?;
         arrays.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+/// overtake_arrays_wait; else `is_done` becomes 1 if all have ended, and 0 if the time has passed before.
+///
+/// Threads: any; in the function of a task with timeout_ns 0 only.
+///
+/// # Safety
+/// `is_done` points at an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_arrays_wait_for(
+    arrays: *mut overtake_arrays,
+    timeout_ns: i64,
+    is_done: *mut c_int,
+) -> c_int {
+    const CALL: &str = "overtake_arrays_wait_for";
+    fence(CALL, || {
+        let output = output(CALL, "is_done", is_done)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        let arrays = &find(CALL, arrays)?.arrays;
+        patience.may_wait(CALL)?;
+        let has_ended = patience.wait(|| arrays.wait(), |span| arrays.wait_for(span))?;
+        if let Some(fault) = arrays.failure().filter(|_| has_ended) {
+            return Err(overtake::task::Error::Failed(fault).into());
+        }
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(c_int::from(has_ended)) };
+        Ok(())
     })
 }
 
