@@ -166,7 +166,13 @@ pub unsafe extern "C" fn overtake_array_adopt(
         is_there(CALL, &set, at, spec.memory)?;
         if !spec.stream.is_null() {
             refuse_inside(CALL)?;
-            set.modules.layers[0].driver().stream_synchronize(stream_of(spec.stream.cast()))?;
+            // In the memory's context, whose default stream may be meant, and which the thread need not have.
+            let layer = match at {
+                Location::Device(number) => set.modules.layers.get(usize::from(number)),
+                Location::Host => None,
+            };
+            let context = layer.unwrap_or(&set.modules.layers[0]).cuda_context();
+            context.call(|driver| driver.stream_synchronize(stream_of(spec.stream.cast())))?;
         }
         let start = spec.memory.expose_provenance() as u64;
         // SAFETY: the caller's promise is the one that `adopt_at` demands; a byte needs no alignment.
