@@ -2095,10 +2095,12 @@ int overtake_arrays_open(struct overtake_dispatcher *dispatcher,
 
 /**
  * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
- * then. The handles of its kernels become wrong; those of its arrays stay, for accesses to their contents, until they
- * are freed or the dispatcher is closed.
+ * then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
+ * become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
+ * closed.
  *
- * Threads: any, but not in the function of a task.
+ * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits for them,
+ * and those that wait are woken.
  */
 int overtake_arrays_close(struct overtake_arrays *arrays);
 

@@ -384,7 +384,8 @@ class Arrays:
         return rows
 
     def close(self):
-        """Waits for the computations, and ends the set."""
+        """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
+        was adopted."""
         if self._handle is not None:
             handle, self._handle = self._handle, None
             calls.call("arrays_close", handle)
@@ -392,6 +393,7 @@ class Arrays:
     def __enter__(self):
         return self
 
-    def __exit__(self, *raised):
-        self.close()
+    def __exit__(self, kind, *raised):
+        with contextlib.suppress(*[overtake.Error] if kind else []):  # it may follow from the exception
+            self.close()
         return False

@@ -314,6 +314,19 @@ class Arrays(WithDispatcher):
         gc.collect()
         self.assertIsNone(kept())
 
+    def test_an_end_tells_of_results_that_are_lost(self):
+        for is_raised in (False, True):
+            lost, kept = (Stranger(self.device, [1] * COUNT) for _ in range(2))
+            with self.assertRaises(KeyError if is_raised else overtake.Error) as raised:
+                with self.dispatcher.arrays() as arrays:
+                    x, y = arrays.adopt(lost), arrays.adopt(kept)
+                    arrays.host("parse", lambda elements: {}["width"], discard(x))
+                    y[0] = 5
+                    if is_raised:
+                        raise KeyError
+            self.assertTrue(is_raised or "KeyError: 'width'" in str(raised.exception))
+            self.assertEqual(kept.values(self.device)[:2], [5, 1])
+
     def test_signatures(self):
         with self.assertRaisesRegex(ValueError, "'long'"):
             self.arrays.kernel(kernels(), "work_add", "const pointer, long")
