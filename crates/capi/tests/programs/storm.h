@@ -51,6 +51,7 @@ static int note(Thread *thread, const char *call, int code)
         fprintf(stderr, "%s %d %s\n", call, code, code ? overtake_last_error() : "");
     if (code == OVERTAKE_ERROR_PANIC || strcmp(overtake_error_name(code), "unknown") == 0) {
         fprintf(stderr, "%s returns %d: %s\n", call, code, overtake_last_error());
+        usleep(200000); /* for the message with the place of a panic */
         abort();
     }
     REQUIRE(code == OVERTAKE_OK || *overtake_last_error() != 0);
