@@ -66,6 +66,16 @@ pub struct CopyQueue {
     stream: Arc<StreamState>,
 }
 
+fn may_reserve(reserve: usize, call: &'static str) -> Result<()> {
+    match reserve <= CopyQueue::RESERVE_MAX {
+        true => Ok(()),
+        false => {
+            let because = format!("room for {reserve} copies in one launch, at most {}", CopyQueue::RESERVE_MAX);
+            Err(Code::INVALID_VALUE.at(call).because(because))
+        }
+    }
+}
+
 enum Other {
     Copy(Request),
     Set(Entry),
@@ -80,9 +90,13 @@ struct Filling {
 }
 
 impl CopyQueue {
-    /// A queue for this stream, with pinned memory for `reserve` copies in one launch. May wait for all work in the
-    /// context when it is the first one, because that loads the kernel.
+    /// The most copies that one launch has room for.
+    pub const RESERVE_MAX: usize = 1 << 20;
+
+    /// A queue for this stream, with pinned memory for `reserve` copies in one launch, [`CopyQueue::RESERVE_MAX`] at
+    /// most. May wait for all work in the context when it is the first one, because that loads the kernel.
     pub fn new(stream: &PriorityStream, reserve: usize) -> Result<CopyQueue> {
+        may_reserve(reserve, "overtake CopyQueue::new")?;
         let stream = Arc::clone(stream.state());
         let inner = &stream.inner;
         let queue = CopyQueue {
@@ -122,6 +136,7 @@ impl CopyQueue {
             let because = "the stream is of another layer: make a queue for it";
             return Err(Code::INVALID_VALUE.at("overtake CopyQueue::reset").because(because));
         }
+        may_reserve(reserve, "overtake CopyQueue::reset")?;
         let flushed = self.flush();
         self.stream = Arc::clone(stream.state());
         self.reserve = reserve.max(self.reserve);

@@ -85,6 +85,7 @@ impl Edges {
         let (it, index) = (&mut to.edge, edge.to | IN_SLOT);
         (it.from, it.out_next, it.into_next) = (edge.from, NONE, NONE);
         (it.mark, it.is_asked, it.is_counted) = (edge.mark, edge.is_asked, edge.is_counted);
+        it.passes_no_failure = edge.passes_no_failure;
         to.into = index;
         self.room -= 1;
         it.out_previous = std::mem::replace(&mut from.out.last, index);

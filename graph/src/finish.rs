@@ -211,6 +211,7 @@ impl Graph {
         while edge != NONE {
             let slots = self.nodes.slots();
             let it = self.edges.unlink_last_end(slots, edge);
+            let poison = poison.filter(|_| !it.passes_no_failure);
             // A node of the device that was waiting for the launch only is no longer concerned.
             if it.is_counted || poison.is_some() || !slots[it.to as usize].kind.is_device() {
                 self.tell_end(&it, poison);
@@ -292,10 +293,12 @@ impl Graph {
             // once. To PhysX it has none afterwards.
             let mut edge = self.nodes[node].out.first;
             while edge != NONE {
-                if !self.edge(edge).is_counted {
-                    self.stack.push(self.edge(edge).to);
+                let it = self.edge(edge);
+                let (to, next, passes_on) = (it.to, it.out_next, !(it.is_counted || it.passes_no_failure));
+                if passes_on {
+                    self.stack.push(to);
                 }
-                edge = self.edge(edge).out_next;
+                edge = next;
             }
         }
     }

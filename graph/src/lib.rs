@@ -38,6 +38,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod besides;
 mod convoys;
 mod data;
 mod devices;
@@ -69,6 +70,7 @@ mod submit;
 mod template;
 mod volley;
 
+pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,

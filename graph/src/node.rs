@@ -166,6 +166,8 @@ pub(crate) struct Edge {
     pub is_asked: bool,
     /// It is one of the references of `to`.
     pub is_counted: bool,
+    /// `to` does not fail with `from`.
+    pub passes_no_failure: bool,
 }
 
 impl Edge {
@@ -173,7 +175,19 @@ impl Edge {
     #[inline(always)]
     pub const fn new(from: u32, to: u32, mark: Mark, is_asked: bool, is_counted: bool) -> Edge {
         let (out_previous, out_next, into_previous, into_next) = (NONE, NONE, NONE, NONE);
-        Edge { from, to, out_previous, out_next, into_next, into_previous, mark, is_asked, is_counted }
+        let passes_no_failure = false;
+        Edge {
+            from,
+            to,
+            out_previous,
+            out_next,
+            into_next,
+            into_previous,
+            mark,
+            is_asked,
+            is_counted,
+            passes_no_failure,
+        }
     }
 }
 
@@ -294,7 +308,7 @@ impl Slot {
 
     /// The slot becomes that of a new node. A node leaves edges, points and rank as it found them,
     /// so they are not written. The list of changed priorities holds slots, not nodes.
-    #[inline]
+    #[inline(always)] // a call would be a thirtieth of a task
     pub fn begin(&mut self, spec: &Spec<'_>, effective: Priority) {
         (self.references, self.held) = (spec.references, spec.references);
         self.strand = NONE;

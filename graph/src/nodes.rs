@@ -94,7 +94,7 @@ impl Nodes {
     }
 
     /// The free slot is a node's; `next` is the next that is free.
-    #[inline]
+    #[inline(always)] // as `Slot::begin`
     pub fn took(&mut self, index: u32, next: u32, name: &str) {
         self.made += 1;
         self.free = next;

@@ -50,8 +50,9 @@ impl Graph {
                 left -= 1;
                 let it = *self.edge(edge);
                 edge = it.into_next;
-                // Such a host function may run before that node is complete.
-                if it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host() {
+                // Such a host function may run before that node is complete, and such a node although that one fails.
+                let is_early = it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host();
+                if is_early || it.passes_no_failure {
                     continue;
                 }
                 let slot = &mut self.nodes[it.from];
@@ -84,7 +85,7 @@ impl Graph {
         let mut edge = after.into;
         while edge != NONE {
             let it = self.edges.get(slots, edge);
-            if it.from == earlier && !(it.is_asked && is_host) {
+            if it.from == earlier && !((it.is_asked && is_host) || it.passes_no_failure) {
                 return Some(true);
             }
             if slots[it.from as usize].number > number {

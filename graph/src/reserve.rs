@@ -14,7 +14,8 @@ impl Graph {
             return None;
         }
         let node = self.nodes.take(&Spec { references: 1, ..Spec::of(Kind::Empty) }, Priority::LOWEST);
-        self.nodes[node].is_absent = true;
+        // Its reference is the graph's: callers that have a handle already cannot release it.
+        (self.nodes[node].is_absent, self.nodes[node].held) = (true, 0);
         self.edges.reserve();
         self.reserved += 1;
         Some(self.nodes.id(node))

@@ -234,7 +234,7 @@ impl Graph {
 
     /// Makes an edge, and counts it if `then` has to wait for its mark.
     #[inline(always)] // as `Edges::link`
-    fn link(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
+    pub(crate) fn link(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
         let slots = self.nodes.slots();
         let [from, to] = two(slots, first, then);
         if from.stage == Stage::Ended {
@@ -325,7 +325,7 @@ impl Graph {
     }
 
     /// Refuses an edge that would close a circle.
-    fn refuse_cycle(&mut self, first: u32, then: u32) -> Result<(), Refused> {
+    pub(crate) fn refuse_cycle(&mut self, first: u32, then: u32) -> Result<(), Refused> {
         match self.path(then, first) {
             Some(path) => Err(Refused::Cycle { tasks: path.into_iter().map(|node| self.label_of(node)).collect() }),
             None => Ok(()),

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Cause, Graph, Kind, Mode, NodeId, Options, Order, Priority, Runner, Spec, Stage};
+use overtake_graph::{
+    Access, Cause, Graph, Kind, Mode, NodeId, Options, Order, Priority, Refused, Runner, Spec, Stage,
+};
 
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
@@ -36,6 +38,20 @@ fn a_reserved_node_waits_for_its_description() {
     let order: Vec<NodeId> = std::iter::from_fn(|| run(&mut graph)).collect();
     assert_eq!(order, [early, late, behind]);
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host), "it is complete for the host");
+}
+
+/// Its handle may be with other threads before it is described, and afterwards.
+#[test]
+fn callers_release_their_own_references_of_a_reserved_node_only() {
+    let mut graph = graph();
+    let node = graph.reserve().unwrap();
+    assert!(matches!(graph.release(node), Err(Refused::NotHeld { .. })), "that is the graph's");
+    graph.hold(node).unwrap();
+    graph.append_reserved(node, &KERNEL, None);
+    assert!(run(&mut graph).is_none(), "it is held");
+    graph.release(node).unwrap();
+    assert!(matches!(graph.release(node), Err(Refused::NotHeld { .. })));
+    assert_eq!(run(&mut graph), Some(node));
 }
 
 #[test]

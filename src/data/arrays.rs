@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use graph::Location;
@@ -28,20 +29,29 @@ use crate::work::lane::Lane;
 ///
 /// Dropping the last of them waits for the computations and transfers that can end. Those that only a caller could
 /// start, by [`crate::task::Handle::release`] or by dropping a guard, fail. Memory that was adopted has its results
-/// then. In the function of a task it does not wait.
+/// then. In the function of a task it does not wait. [`Arrays::finish`] does the same, and tells of errors, which are
+/// logged else.
 #[derive(Clone)]
 pub struct Arrays {
     pub(super) store: Arc<Store>,
     /// None for those of a section, which waits for nothing.
-    _door: Option<Arc<Door>>,
+    door: Option<Arc<Door>>,
 }
 
 /// The part that clones of `Arrays` share, and arrays do not.
-struct Door(Arc<Store>);
+struct Door {
+    store: Arc<Store>,
+    /// No clone is left, and its end has been told.
+    has_finished: bool,
+}
 
 impl Drop for Door {
     fn drop(&mut self) {
-        self.0.drain();
+        if !self.has_finished
+            && let Err(error) = self.store.drain()
+        {
+            log::warn!("arrays have not ended well, and adopted memory may lack results: {error}");
+        }
     }
 }
 
@@ -54,12 +64,26 @@ impl Arrays {
     /// The same, whose computations and transfers are tasks of this set.
     pub fn of(set: Tasks, options: ArrayOptions) -> Result<Arrays, Error> {
         let store = Arc::new(Store::open(set, &options)?);
-        Ok(Arrays { _door: Some(Arc::new(Door(Arc::clone(&store)))), store })
+        let door = Door { store: Arc::clone(&store), has_finished: false };
+        Ok(Arrays { door: Some(Arc::new(door)), store })
     }
 
     /// Those of a section.
     pub(super) fn inner(store: Store) -> Arrays {
-        Arrays { store: Arc::new(store), _door: None }
+        Arrays { store: Arc::new(store), door: None }
+    }
+
+    /// Ends them, as dropping the last clone does, and returns the first error: of a computation whose results are to
+    /// be in memory that was adopted and are lost, of a copy there, or of a task that does not end. All other results
+    /// are there nevertheless. It does not look at clones: these may go on, and end by themselves. Those of a section
+    /// end with it, and here nothing is done for them. In the function of a task it is refused.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let Some(door) = &mut self.door else { return Ok(()) };
+        let ended = door.store.drain();
+        if let Some(last) = Arc::get_mut(door) {
+            last.has_finished = true;
+        }
+        ended
     }
 
     /// An array that has not been written. It has no memory yet.
@@ -133,6 +157,11 @@ impl Arrays {
     /// functions of tasks, nor while this thread has a guard that computations wait for.
     pub fn wait(&self) -> Result<(), Error> {
         self.store.tasks.wait()
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first.
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.store.tasks.wait_for(span)
     }
 
     /// The counts so far.

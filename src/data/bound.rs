@@ -11,6 +11,7 @@ use crate::data::times::Timer;
 use crate::task::{Kernel, Shape};
 use crate::work::function::{Launches, More, WorkResult};
 use crate::work::lane::Lane;
+use crate::work::levels::OfUser;
 
 /// All that a computation has until it has ended, beside its addresses.
 #[derive(Default)]
@@ -59,6 +60,7 @@ pub(super) trait Bind: Launches {
 
 /// A function that gets addresses.
 pub(super) struct Calls<F> {
+    _of_user: OfUser,
     launch: F,
     addresses: SmallVec<[DevicePtr; FEW]>,
     keep: Keep,
@@ -66,7 +68,7 @@ pub(super) struct Calls<F> {
 
 impl<F> Calls<F> {
     pub fn new(launch: F) -> Calls<F> {
-        Calls { launch, addresses: SmallVec::new(), keep: Keep::default() }
+        Calls { _of_user: OfUser, launch, addresses: SmallVec::new(), keep: Keep::default() }
     }
 }
 
@@ -75,7 +77,7 @@ where
     F: FnMut(&mut Lane<'_>, &[DevicePtr]) -> WorkResult<More> + Send + 'static,
 {
     fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
-        let Calls { launch, addresses, keep } = self;
+        let Calls { launch, addresses, keep, .. } = self;
         keep.timed(lane, |lane| launch(lane, addresses))
     }
 }
@@ -97,6 +99,7 @@ where
 
 /// A kernel whose arguments hold addresses.
 pub(super) struct Runs {
+    _of_user: OfUser,
     kernel: Kernel,
     shape: Shape,
     packed: Packed,
@@ -105,13 +108,13 @@ pub(super) struct Runs {
 
 impl Runs {
     pub fn new(kernel: Kernel, shape: Shape, packed: Packed) -> Runs {
-        Runs { kernel, shape, packed, keep: Keep::default() }
+        Runs { _of_user: OfUser, kernel, shape, packed, keep: Keep::default() }
     }
 }
 
 impl Launches for Runs {
     fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
-        let Runs { kernel, shape, packed, keep } = self;
+        let Runs { kernel, shape, packed, keep, .. } = self;
         keep.timed(lane, |lane| {
             // SAFETY: the caller of `compute` vouches for the kernel; its memory is kept here.
             unsafe { lane.launch_of(kernel, shape, packed.arguments())? };

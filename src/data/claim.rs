@@ -65,13 +65,15 @@ impl Claim {
         !matches!(self.mode, Mode::Write | Mode::Discard)
     }
 
-    /// Whether two claims of one task would be references to the same bytes, of which one writes.
+    /// Whether two claims of one task would be references to the same bytes, of which one writes. A reduction has
+    /// memory of its own, but two reductions may share it, where there are many.
     pub(super) fn aliases(&self, other: &Claim) -> bool {
-        Arc::ptr_eq(&self.record, &other.record)
-            && overlap(&self.bytes, &other.bytes)
-            && self.mode.conflicts(other.mode)
-            && self.reducer.is_none()
-            && other.reducer.is_none()
+        let is_same = Arc::ptr_eq(&self.record, &other.record) && overlap(&self.bytes, &other.bytes);
+        is_same
+            && match (self.reducer, other.reducer) {
+                (None, None) => self.mode.conflicts(other.mode),
+                (one, other) => one.is_some() && other.is_some(),
+            }
     }
 }
 

@@ -10,10 +10,10 @@ use crate::data::arguments::{Packed, Rights};
 use crate::data::bound::{Bind, Calls, Keep, Runs};
 use crate::data::claim::Claim;
 use crate::data::elsewhere::Travels;
+use crate::data::places::Chosen;
 use crate::data::record::{Addresses, Memory};
 use crate::data::right::Place;
 use crate::data::store::Store;
-use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
@@ -194,9 +194,10 @@ impl<'c> Computation<'c> {
     }
 
     /// Submits it, with the transfers that it needs.
-    pub fn submit(self) -> Result<Handle, Error> {
+    pub fn submit(mut self) -> Result<Handle, Error> {
+        self.priority = self.priority.max(self.store.least);
         let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
-        Submission { store, name, priority, place, claims: &self.claims, after: &[], expected_ns: 0 }
+        Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 }
             .refuse_foreign()?;
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
@@ -208,9 +209,11 @@ impl<'c> Computation<'c> {
             Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after, &expected_ns)?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let behind = chosen.as_ref().and_then(|chosen| chosen.behind.clone());
-        let task = self.submit_at(place, behind, &expected_ns)?;
-        chosen.inspect(|chosen| store.places.enter(chosen, &task));
+        let behind = chosen.as_ref().and_then(Chosen::behind);
+        let task = self.submit_at(place, behind.as_ref(), &expected_ns)?;
+        if let Some(chosen) = chosen {
+            chosen.enter(&store.places, &task);
+        }
         Ok(task)
     }
 
@@ -220,20 +223,19 @@ impl<'c> Computation<'c> {
         (0..devices).filter(|device| place != Location::Device(*device)).collect()
     }
 
-    /// Submits it there, behind this task.
-    fn submit_at(self, place: Location, behind: Option<Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
+    /// Submits it there, behind this task in its stream.
+    fn submit_at(self, place: Location, behind: Option<&Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let timer = times.map(|(times, name)| Box::new(times.timer(name, self.bytes())));
         let others = self.others(place);
-        let Computation { store, name, claims, describe, priority, mut after, references, .. } = self;
+        let Computation { store, name, claims, describe, priority, after, references, .. } = self;
         let Computation { retries, goes_elsewhere, .. } = self;
-        after.extend(behind);
         let time_ns = match place {
             Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
             Location::Host => 0,
         };
         let (claims, after) = (&claims[..], &after[..]);
-        let asked = Submission { store, name, priority, place, claims, after, expected_ns: time_ns };
+        let asked = Submission { store, name, priority, place, claims, after, behind, expected_ns: time_ns };
         if place == Location::Host {
             asked.refuse_aliases()?;
         }

@@ -1,34 +1,52 @@
 //! The end of arrays: the work that can end does, the rest fails, and memory of the caller's gets its results.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use graph::{Kind, Location, NodeId, Priority, Stage};
-use hal::Wait;
+use graph::{Kind, Location, NodeId, Priority, Refused, Stage};
+use hal::{Code, Wait};
 
 use crate::data::record::Record;
-use crate::data::resident::ROOM_WITHIN;
+use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN};
 use crate::data::store::Store;
 use crate::dispatch::body::Kinds;
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::shared::Held;
+use crate::task::Handle;
 use crate::work::fault::{Error, Reason};
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
 
+const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
+
 impl Store {
-    /// Waits for all work that can end. Not in the function of a task, which others may wait for: tasks keep all that
-    /// they use.
-    pub fn drain(&self) {
+    /// Waits for all work that can end, and returns the first error of a write-back. Not in the function of a task,
+    /// which others may wait for: tasks keep all that they use.
+    pub fn drain(&self) -> Result<(), Error> {
         let shared = self.tasks.shared();
-        if is_inside(Arc::as_ptr(shared) as usize) || self.fail_the_stuck().is_err() {
-            return;
+        if is_inside(Arc::as_ptr(shared) as usize) {
+            return Err(Code::NOT_PERMITTED.at("overtake arrays finish").because(INSIDE).into());
         }
-        if let Err(error) = self.write_back() {
-            log::warn!("results of arrays do not reach the memory that was adopted: {error}");
+        self.fail_the_stuck()?;
+        let (adopted, mut transfers) = (self.adopted(), Vec::new());
+        let mut written = Ok(());
+        // Of all of them, also where some fail.
+        for (record, home) in &adopted {
+            written = written.and(self.write_back(record, *home, &mut transfers));
         }
-        self.await_the_end();
+        let ended = self.await_the_end();
+        let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
+        let arrived: Result<(), Error> = transfers.iter().filter_map(Handle::outcome).collect();
+        written.and(kept).and(arrived).and(ended)
+    }
+
+    /// The arrays in memory of the caller's, with its places.
+    fn adopted(&self) -> Vec<(Arc<Record>, Location)> {
+        let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
+        records.extend(self.reduced.records());
+        records.retain(|record| std::ptr::eq(&*record.store, self)); // not those of sections
+        let home = |record: &Arc<Record>| hal::locks::lock(&record.state).home();
+        records.into_iter().filter_map(|record| home(&record).map(|home| (record, home))).collect()
     }
 
     /// Fails the tasks that have references, and those that wait for guards, with all after them.
@@ -53,42 +71,65 @@ impl Store {
         for (node, kind) in nodes.into_iter().filter(|(node, _)| held.graph.held(*node) > 0) {
             match kind {
                 // That of a guard, which keeps its bytes as long as it is open.
-                Kinds::One(Kind::Empty) => held.graph.successors(node, |next| stuck.push(next)),
+                Kinds::One(Kind::Empty) if self.guards.has(node) => {
+                    held.graph.successors(node, |next| stuck.push(next));
+                }
                 _ => stuck.push(node),
             }
         }
         stuck
     }
 
-    /// Has the results of adopted arrays copied to the memory that was adopted.
-    fn write_back(&self) -> Result<(), Error> {
-        let shared = self.tasks.shared();
-        let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
-        records.extend(self.reduced.records());
-        records.retain(|record| std::ptr::eq(&*record.store, self)); // not those of sections
-        for record in records {
-            let Some(home) = hal::locks::lock(&record.state).home() else { continue };
-            record.settle("write back", Priority::LOWEST)?;
-            if record.is_beyond(&hal::locks::lock(&record.state), home) {
-                record.ensure(Location::Host)?;
+    /// Has the results of an adopted array copied to the memory that was adopted. Where the dispatcher is full it waits
+    /// for room.
+    fn write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
+        let host = self.tasks.shared().driver.host();
+        let deadline = host.now() + ROOM_WITHIN;
+        loop {
+            match self.try_write_back(record, home, transfers) {
+                Err(Error::Refused(Refused::WouldBlock)) if host.now() < deadline => self.await_room()?,
+                written => return written,
             }
-            let order = hal::locks::lock(&self.order);
-            let mut held = shared.enter_here()?;
-            let needs = record.needs(&(0..record.bytes), home);
-            let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
-            drop(order);
-            shared.pump(held);
-            fetched?;
         }
+    }
+
+    fn try_write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
+        let shared = self.tasks.shared();
+        record.settle("write back", Priority::LOWEST)?;
+        if record.is_beyond(&hal::locks::lock(&record.state), home) {
+            record.ensure(Location::Host)?;
+        }
+        let order = self.order.take();
+        let mut held = order.enter(shared)?;
+        let needs = record.needs(&(0..record.bytes), home);
+        transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
+        let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
+        drop(order);
+        shared.pump(held);
+        transfers.extend(fetched?);
         Ok(())
     }
 
-    /// Waits until no task is left but those of open guards.
-    fn await_the_end(&self) {
+    /// Waits for a while, until a task has ended.
+    fn await_room(&self) -> Result<(), Error> {
         let (shared, set) = (self.tasks.shared(), self.tasks.set());
-        let is_over = || set.pending() <= self.guards.load(Ordering::Acquire);
+        let mut held = shared.enter_here()?;
+        held.flush = true;
+        shared.pump(held);
+        let pending = set.pending();
+        let end = shared.awaited(|host| {
+            let deadline = host.now() + LOOK_EVERY;
+            host.wait_until(Some(deadline), &mut || set.pending() < pending)
+        });
+        if end == Wait::Stuck { Err(Refused::WouldBlock.into()) } else { Ok(()) }
+    }
+
+    /// Waits until no task is left but those of open guards.
+    fn await_the_end(&self) -> Result<(), Error> {
+        let (shared, set) = (self.tasks.shared(), self.tasks.set());
+        let is_over = || set.pending() <= self.guards.count();
         while !is_over() {
-            let Ok(mut held) = shared.enter_here() else { return };
+            let mut held = shared.enter_here()?;
             held.flush = true;
             shared.pump(held);
             let pending = set.pending();
@@ -97,16 +138,21 @@ impl Store {
                 host.wait_until(Some(deadline), &mut || is_over() || set.pending() < pending)
             });
             if end != Wait::Met {
-                let task = self.tasks.oldest();
-                return log::warn!(
-                    "arrays were dropped, and task {task} does not end: it keeps the memory that it uses"
-                );
+                return Err(Error::Stuck { task: self.tasks.oldest() });
             }
         }
+        Ok(())
     }
 }
 
 impl Record {
+    /// The failure of a task that should have written some of its bytes.
+    fn lost_at(&self, place: Location) -> Result<(), Error> {
+        let _held = self.store.tasks.shared().enter_here()?;
+        let lost = self.needs(&(0..self.bytes), place).lost;
+        lost.and_then(|node| node.0.outcome()).unwrap_or(Ok(()))
+    }
+
     /// Whether all bytes are up to date there, and no task uses them.
     pub fn is_at(&self, place: Location) -> Result<bool, Error> {
         let _held = self.store.tasks.shared().enter_here()?;

@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 use graph::{Location, Priority};
@@ -33,24 +32,26 @@ impl Hold {
     /// Waits until the bytes are there, and no task has them that must not.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
         let store = &claim.record.store;
+        let priority = priority.max(store.least);
         let claims = [claim.clone()];
         let name = match at {
             Location::Device(_) => "frozen on the device",
             Location::Host if claim.mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access = Submission { store, name, priority, place: at, claims: &claims, after: &[], expected_ns: 0 };
+        let access =
+            Submission { store, name, priority, place: at, claims: &claims, after: &[], behind: None, expected_ns: 0 };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;
-        let mut held = shared.enter_here()?;
+        let mut held = begun.order.enter(&shared)?;
         let appended = access.transfers(&mut held, begun.rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note(&node);
-            store.guards.fetch_add(1, Ordering::Relaxed);
+            store.guards.add(&node);
             let place = Place { start: begun.memory.addresses[0], elements };
             Ok((there, Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept }))
         });
@@ -67,7 +68,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         // Before its node ends: a drain must not count it then.
-        self.store.guards.fetch_sub(1, Ordering::Release);
+        self.store.guards.remove(&self.node);
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = self.node.release() {
             log::debug!("a guard of an array has nothing to release: {error}");

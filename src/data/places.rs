@@ -8,7 +8,7 @@ use graph::{Bandwidth, DevicePolicy, Location, Locations, NodeId, Selector, Use}
 use hal::Code;
 
 use crate::data::options::ArrayOptions;
-use crate::data::streams::{Chosen, Streams};
+use crate::data::streams::{Spot, Streams};
 use crate::task::Handle;
 
 /// The computations of each device that have not ended.
@@ -37,6 +37,44 @@ pub(super) struct Busy {
     load: Load,
     device: usize,
     time_ns: u64,
+}
+
+/// A device for a computation, and its place in a stream, which others have if it is not submitted.
+pub(super) struct Chosen {
+    pub device: u8,
+    /// None where there are no streams, and where the caller has named the device.
+    spot: Option<(Arc<Places>, Spot)>,
+}
+
+impl Chosen {
+    /// On this device.
+    pub fn on(device: u8) -> Chosen {
+        Chosen { device, spot: None }
+    }
+
+    /// The computation that it goes on behind in its stream.
+    pub fn behind(&self) -> Option<Handle> {
+        self.spot.as_ref().and_then(|(_, spot)| spot.behind.clone())
+    }
+
+    /// It has been submitted.
+    pub fn enter(mut self, places: &Places, task: &Handle) {
+        let Some(streams) = &places.streams else { return };
+        match self.spot.take() {
+            Some((_, spot)) => hal::locks::lock(streams).enter(&spot, task),
+            None => hal::locks::lock(streams).enter_on(self.device, task),
+        }
+    }
+}
+
+impl Drop for Chosen {
+    fn drop(&mut self) {
+        if let Some((places, spot)) = self.spot.take()
+            && let Some(streams) = &places.streams
+        {
+            hal::locks::lock(streams).leave(&spot);
+        }
+    }
 }
 
 impl Drop for Busy {
@@ -98,7 +136,13 @@ impl Places {
 
     /// The device of a computation with these uses, after these nodes: one of the first `among`. It is expected to take
     /// so long on each device, if that is known.
-    pub fn choose(&self, uses: &[Use], among: u8, before: &[NodeId], expected_ns: &[u64]) -> hal::Result<Chosen> {
+    pub fn choose(
+        self: &Arc<Places>,
+        uses: &[Use],
+        among: u8,
+        before: &[NodeId],
+        expected_ns: &[u64],
+    ) -> hal::Result<Chosen> {
         let all: Vec<u8> = (0..among.min(self.devices())).collect();
         let busy_ns = self.load.iter().map(|work| work.time_ns.load(Ordering::Relaxed));
         let until_ns: Vec<u64> = busy_ns.zip(expected_ns).map(|(busy, own)| busy + own).collect();
@@ -110,7 +154,8 @@ impl Places {
         let chosen = match &self.streams {
             Some(streams) => {
                 let mut select = |among: Option<&[u8]>, load: &[u32]| select(among.unwrap_or(&all), load);
-                hal::locks::lock(streams).choose(before, all.len() as u8, &mut select)
+                let spot = hal::locks::lock(streams).choose(before, all.len() as u8, &mut select);
+                spot.map(|spot| Chosen { device: spot.device, spot: Some((Arc::clone(self), spot)) })
             }
             None => {
                 let load: Vec<u32> = self.load.iter().map(|work| work.count.load(Ordering::Relaxed)).collect();
@@ -118,13 +163,6 @@ impl Places {
             }
         };
         chosen.map_err(|unplaced| Code::INVALID_VALUE.at("overtake arrays").because(unplaced.to_string()))
-    }
-
-    /// A computation that was chosen for has been submitted.
-    pub fn enter(&self, chosen: &Chosen, task: &Handle) {
-        if let Some(streams) = &self.streams {
-            hal::locks::lock(streams).enter(chosen, task);
-        }
     }
 
     #[cfg(test)]
@@ -135,6 +173,11 @@ impl Places {
     #[cfg(test)]
     pub fn streams(&self) -> usize {
         self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).count())
+    }
+
+    #[cfg(test)]
+    pub fn known_streams(&self) -> usize {
+        self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).known())
     }
 
     /// A computation of this device begins, which is expected to take so long on each. None of the host, nor where

@@ -81,7 +81,7 @@ impl<'s> Submission<'s> {
     fn start(&self, claim: &Claim, reducer: Reducer) -> Result<Arc<Record>, Error> {
         let record = Record::new(self.store, claim.bytes.end - claim.bytes.start, None)?;
         let (claims, name) = ([whole(Arc::clone(&record), Mode::Discard)], format!("{}: identity", self.name));
-        let start = Submission { claims: &claims, name: &name, after: &[], ..*self };
+        let start = Submission { claims: &claims, name: &name, after: &[], behind: None, ..*self };
         let (tasks, bytes, identity) = (&self.store.tasks, record.bytes, (reducer.identity)());
         let begun = start.begin()?;
         let describe = |Memory { addresses, kept }| {
@@ -170,8 +170,16 @@ impl Record {
             Claim { record: Arc::clone(self), bytes: partial.bytes.clone(), mode: Mode::ReadWrite, reducer: None };
         let claims = [target, whole(Arc::clone(&partial.record), Mode::Read)];
         let place = Location::Host;
-        let submission =
-            Submission { store, name: &name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
+        let submission = Submission {
+            store,
+            name: &name,
+            priority,
+            place,
+            claims: &claims,
+            after: &[],
+            behind: None,
+            expected_ns: 0,
+        };
         let begun = submission.begin()?;
         if !self.has_partial(&partial.record) {
             return Ok(());
@@ -218,7 +226,16 @@ mod tests {
         let array = arrays.array_of(&[1_u32, 2]).unwrap();
         let (record, claims) = (&array.record, [reduce(&array, Sum).claim()]);
         let (store, place, priority) = (&record.store, Location::Device(0), Priority::LOWEST);
-        let asked = Submission { store, name: "adds", priority, place, claims: &claims, after: &[], expected_ns: 0 };
+        let asked = Submission {
+            store,
+            name: "adds",
+            priority,
+            place,
+            claims: &claims,
+            after: &[],
+            behind: None,
+            expected_ns: 0,
+        };
         let (one, other) = (asked.own().unwrap(), asked.own().unwrap());
         assert!(one.is_current() && other.is_current());
         assert!(!Arc::ptr_eq(&one.reduced[0].1, &other.reduced[0].1), "both are used");

@@ -102,8 +102,8 @@ impl Store {
         }
         let shared = Arc::clone(self.tasks.shared());
         // It may be one of a section, or of the arrays around this one.
-        let order = hal::locks::lock(&record.store.order);
-        let mut held = shared.enter_here()?;
+        let order = record.store.order.take();
+        let mut held = order.enter(&shared)?;
         let needs = record.needs(&all, Location::Host);
         let is_ready = needs.fetches.is_empty() || hal::locks::lock(&record.state).host.is_some();
         let mut written = Ok(Vec::new());

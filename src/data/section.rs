@@ -14,10 +14,10 @@ use crate::data::arrays::Arrays;
 use crate::data::claim::Claim;
 use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
+use crate::data::places::Chosen;
 use crate::data::record::{Adopted, Memory, Record};
 use crate::data::resident::Resident;
 use crate::data::store::Store;
-use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
@@ -63,7 +63,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
         self
     }
 
-    /// The priority of the transfers before it. From its end on the computations inside inherit it.
+    /// The priority of the transfers before it, and the least of all that is submitted inside.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
@@ -74,8 +74,17 @@ impl<'c, U: HostUses> Opening<'c, U> {
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
         let claims = uses.claims();
-        Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[], expected_ns: 0 }
-            .refuse_foreign()?;
+        Submission {
+            store,
+            name,
+            priority,
+            place: Location::Host,
+            claims: &claims,
+            after: &[],
+            behind: None,
+            expected_ns: 0,
+        }
+        .refuse_foreign()?;
         let chosen = match place {
             Where::At(place) => match store.named(name, place)? {
                 Location::Host => None,
@@ -84,13 +93,16 @@ impl<'c, U: HostUses> Opening<'c, U> {
             Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let asked = Submission { store, name, priority, place, claims: &claims, after: &[], expected_ns: 0 };
+        let asked =
+            Submission { store, name, priority, place, claims: &claims, after: &[], behind: None, expected_ns: 0 };
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
         }
         let (there, mut section, memory) = Section::begin(&asked)?;
-        chosen.inspect(|chosen| store.places.enter(chosen, section.node.as_ref().expect("it has begun")));
+        if let Some(chosen) = chosen {
+            chosen.enter(&store.places, section.node.as_ref().expect("it has begun"));
+        }
         section.lend(&asked, &there, memory)?;
         let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
         Ok((section, arrays))
@@ -122,13 +134,13 @@ impl Section {
         let shared = Arc::clone(asked.store.tasks.shared());
         asked.settle()?;
         let begun = asked.begin()?;
-        let mut held = shared.enter_here()?;
+        let mut held = begun.order.enter(&shared)?;
         let appended = asked.transfers(&mut held, begun.rank).and_then(|before| {
             let there = asked.append(&mut held, asked.store.tasks.join(asked.name), &before)?;
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.fetch_add(1, Ordering::Relaxed);
+            asked.store.guards.add(&node);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);
@@ -136,7 +148,7 @@ impl Section {
         shared.pump(held);
         let (there, node, memory) = appended?;
         let (arrays, name, outer) =
-            (Arrays::inner(asked.store.inner()), asked.name.to_owned(), Arc::clone(asked.store));
+            (Arrays::inner(asked.store.inner(asked.priority)), asked.name.to_owned(), Arc::clone(asked.store));
         let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
         let modes = asked.claims.iter().map(|claim| claim.mode).collect();
         let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };
@@ -158,7 +170,7 @@ impl Section {
         let claims = self.whole(Mode::Write);
         let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
         let begun = begin.begin()?;
-        let mut held = begin.store.tasks.shared().enter_here()?;
+        let mut held = begun.order.enter(begin.store.tasks.shared())?;
         let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
         if let Ok(node) = &appended {
             begin.note(node);
@@ -187,7 +199,7 @@ impl Section {
     /// A task of the section itself.
     fn submission(&self) -> Submission<'_> {
         let (store, place, priority) = (&self.arrays.store, self.place, self.priority);
-        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], expected_ns: 0 }
+        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], behind: None, expected_ns: 0 }
     }
 
     /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed
@@ -201,7 +213,7 @@ impl Section {
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
         // As for guards.
-        self.outer.guards.fetch_sub(1, Ordering::Release);
+        self.outer.guards.remove(&node);
         let failure = match &ended {
             Err(error) => Some(error.to_string()),
             Ok(()) => self.arrays.failure().map(|fault| fault.to_string()),
@@ -229,13 +241,13 @@ impl Section {
                     record.ensure(Location::Host)?;
                 }
             }
-            let order = hal::locks::lock(&inner.order);
+            let order = inner.order.take();
             if self.lent.iter().all(|record| hal::locks::lock(&record.state).partials.is_empty()) {
                 break order;
             }
         };
         inner.is_over.store(true, Ordering::Relaxed);
-        let mut held = shared.enter_here()?;
+        let mut held = order.enter(&shared)?;
         let joined = self.join(&mut held, node);
         drop(order);
         shared.pump(held);

@@ -1,13 +1,15 @@
 //! The parts that arrays share: a set of tasks, and heaps.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use graph::Selection;
+use graph::{Priority, Selection};
 
+use crate::data::guards::Guards;
 use crate::data::list::List;
 use crate::data::options::ArrayOptions;
+use crate::data::order::Order;
 use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
@@ -22,17 +24,19 @@ pub(super) struct Store {
     pub residents: Arc<Vec<Residents>>,
     pub places: Arc<Places>,
     pub pinned: Arc<Heap>,
-    /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
-    pub order: Mutex<()>,
+    /// Held while a task is appended with its transfers.
+    pub order: Order,
     pub counts: Arc<Counts>,
     /// If they are measured.
     pub times: Option<Arc<Times>>,
     /// The records that have, or had, partial results of reductions.
     pub reduced: List,
     /// Guards of the host that are open.
-    pub guards: AtomicU64,
+    pub guards: Guards,
     /// It is that of a section that has ended.
     pub is_over: AtomicBool,
+    /// The least priority of what is submitted: that of a section.
+    pub least: Priority,
     uses: Arc<AtomicU64>,
 }
 
@@ -52,22 +56,24 @@ impl Store {
         let residents = Arc::new(layers.iter().map(residents).collect::<hal::Result<Vec<_>>>()?);
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Arc::new(Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?);
-        let (order, reduced, guards) = (Mutex::new(()), List::default(), AtomicU64::new(0));
+        let (order, reduced, guards) = (Order::default(), List::default(), Guards::default());
         let (counts, uses, is_over) = (Arc::default(), Arc::default(), AtomicBool::new(false));
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
-        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses })
+        let least = Priority::LOWEST;
+        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses })
     }
 
-    /// That of a section: tasks and an order of its own, in the same memory.
-    pub fn inner(&self) -> Store {
-        let (tasks, order, reduced) = (self.tasks.beside(), Mutex::new(()), List::default());
-        let (guards, is_over, times) = (AtomicU64::new(0), AtomicBool::new(false), self.times.clone());
+    /// That of a section of this priority: tasks and an order of its own, in the same memory.
+    pub fn inner(&self, priority: Priority) -> Store {
+        let least = priority.max(self.least);
+        let (tasks, order, reduced) = (self.tasks.beside(), Order::default(), List::default());
+        let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
         let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
-        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses }
+        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses }
     }
 
     /// The number of a use.

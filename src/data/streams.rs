@@ -3,7 +3,7 @@
 //! A stream is a chain of computations on one device. To the dispatcher it is an order: a computation comes after the
 //! one before it in its stream, and so goes on in its lane.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use graph::plan::NewStream;
 use graph::{Choice, LanePolicy, NodeId, Parent, Parents, Unplaced};
@@ -27,21 +27,15 @@ struct Stream {
     last: Option<Handle>,
 }
 
-/// A place in a stream.
-#[derive(Clone, Debug)]
-pub(super) struct Chosen {
+/// A place in a stream, for a computation that is to be submitted.
+#[derive(Debug)]
+pub(super) struct Spot {
     pub device: u8,
-    /// None where there are no streams.
-    stream: Option<usize>,
-    /// The computation that is the last in the stream.
+    stream: usize,
+    /// The computation before it, whose stream it goes on in.
+    parent: Option<NodeId>,
+    /// The last computation in the stream, if that has not ended. The stream is an order: no failure goes along it.
     pub behind: Option<Handle>,
-}
-
-impl Chosen {
-    /// On this device, in no stream.
-    pub fn on(device: u8) -> Chosen {
-        Chosen { device, stream: None, behind: None }
-    }
 }
 
 /// All streams.
@@ -49,8 +43,10 @@ pub(super) struct Streams {
     policy: Parents,
     rule: NewStream,
     running: HashMap<NodeId, Running>,
-    streams: Vec<Stream>,
+    /// By their numbers, in the order in which they were made.
+    streams: BTreeMap<usize, Stream>,
     next: u64,
+    next_stream: usize,
     /// So many computations are worth a look at which have ended.
     many: usize,
 }
@@ -62,48 +58,55 @@ pub(super) type SelectBy<'s> = dyn FnMut(Option<&[u8]>, &[u32]) -> Result<u8, Un
 
 impl Streams {
     pub fn new(policy: Parents, rule: NewStream) -> Streams {
-        Streams { policy, rule, running: HashMap::new(), streams: Vec::new(), next: 0, many: MANY }
+        let (running, streams) = (HashMap::new(), BTreeMap::new());
+        Streams { policy, rule, running, streams, next: 0, next_stream: 0, many: MANY }
     }
 
-    /// Chooses for a computation that comes after these nodes, on one of the first devices.
-    pub fn choose(&mut self, before: &[NodeId], devices: u8, select: &mut SelectBy<'_>) -> Result<Chosen, Unplaced> {
+    /// Chooses for a computation that comes after these nodes, on one of the first devices. It is submitted
+    /// ([`Streams::enter`]), or given up ([`Streams::leave`]).
+    pub fn choose(&mut self, before: &[NodeId], devices: u8, select: &mut SelectBy<'_>) -> Result<Spot, Unplaced> {
         let running =
             |node: &NodeId| self.running.get(node).filter(|it| !it.task.is_done()).map(|it| (it.number, *node));
         let mut parents: Vec<(u64, NodeId)> = before.iter().filter_map(running).collect();
-        parents.retain(|(_, node)| self.streams[self.running[node].stream].device < devices);
+        parents.retain(|(_, node)| self.streams[&self.running[node].stream].device < devices);
         parents.sort_unstable();
         let parent = |(_, node): &(u64, NodeId)| {
             let running = &self.running[node];
-            Parent { device: self.streams[running.stream].device, is_taken: running.is_taken }
+            Parent { device: self.streams[&running.stream].device, is_taken: running.is_taken }
         };
         let known: Vec<Parent> = parents.iter().map(parent).collect();
         let load = self.load();
-        let stream = match self.policy.choose(&known, &mut |among| select(among, &load))? {
+        let (stream, parent) = match self.policy.choose(&known, &mut |among| select(among, &load))? {
             Choice::Behind(parent) => {
-                let parent = self.running.get_mut(&parents[parent].1).expect("it was found");
+                let node = parents[parent].1;
+                let parent = self.running.get_mut(&node).expect("it was found");
                 parent.is_taken = true;
-                parent.stream
+                (parent.stream, Some(node))
             }
-            Choice::Other(device) => self.other(device),
+            Choice::Other(device) => (self.other(device), None),
         };
-        let Stream { device, last } = &self.streams[stream];
-        Ok(Chosen { device: *device, stream: Some(stream), behind: last.clone() })
+        let Stream { device, last } = &self.streams[&stream];
+        let behind = last.clone().filter(|last| !last.is_done());
+        Ok(Spot { device: *device, stream, parent, behind })
     }
 
     /// A stream of the device in which all computations have ended, if the rule lets it be used again, or a new one.
-    pub fn other(&mut self, device: u8) -> usize {
+    fn other(&mut self, device: u8) -> usize {
         let is_idle = |it: &Stream| it.device == device && it.last.as_ref().is_some_and(Handle::is_done);
-        let idle = self.streams.iter().position(is_idle).filter(|_| self.rule == NewStream::Reuse);
-        idle.unwrap_or_else(|| {
-            self.streams.push(Stream { device, last: None });
-            self.streams.len() - 1
-        })
+        let mut idle = self.streams.iter().filter(|_| self.rule == NewStream::Reuse);
+        if let Some((number, _)) = idle.find(|(_, stream)| is_idle(stream)) {
+            return *number;
+        }
+        let number = self.next_stream;
+        self.next_stream += 1;
+        self.streams.insert(number, Stream { device, last: None });
+        number
     }
 
     /// For each device the streams that are busy (GR-31).
     fn load(&self) -> Vec<u32> {
         let mut load = vec![0; usize::from(u8::MAX)];
-        for stream in &self.streams {
+        for stream in self.streams.values() {
             load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(|last| !last.is_done()));
         }
         load
@@ -112,26 +115,60 @@ impl Streams {
     /// The device of a computation that was submitted.
     #[cfg(test)]
     pub fn device_of(&self, task: &Handle) -> Option<u8> {
-        self.running.get(&task.node()).map(|running| self.streams[running.stream].device)
+        self.running.get(&task.node()).map(|running| self.streams[&running.stream].device)
     }
 
     /// How many were made.
     #[cfg(test)]
     pub fn count(&self) -> usize {
+        self.next_stream
+    }
+
+    /// How many are known.
+    #[cfg(test)]
+    pub fn known(&self) -> usize {
         self.streams.len()
     }
 
     /// The computation has been submitted.
-    pub fn enter(&mut self, chosen: &Chosen, task: &Handle) {
-        let stream = chosen.stream.unwrap_or_else(|| self.other(chosen.device));
-        self.streams[stream].last = Some(task.clone());
+    pub fn enter(&mut self, spot: &Spot, task: &Handle) {
+        self.enter_in(spot.stream, spot.device, task);
+    }
+
+    /// A computation of this device, whose caller has named it, has been submitted.
+    pub fn enter_on(&mut self, device: u8, task: &Handle) {
+        let stream = self.other(device);
+        self.enter_in(stream, device, task);
+    }
+
+    fn enter_in(&mut self, stream: usize, device: u8, task: &Handle) {
         if self.running.len() >= self.many {
-            self.running.retain(|_, running| !running.task.is_done());
-            self.many = MANY.max(2 * self.running.len());
+            self.forget_ended();
         }
+        self.streams.insert(stream, Stream { device, last: Some(task.clone()) });
         let running = Running { number: self.next, stream, task: task.clone(), is_taken: false };
         self.running.insert(task.node(), running);
         self.next += 1;
+    }
+
+    fn forget_ended(&mut self) {
+        self.running.retain(|_, running| !running.task.is_done());
+        self.many = MANY.max(2 * self.running.len());
+        if self.rule != NewStream::Reuse {
+            // No computation comes to the others any more.
+            let busy: HashSet<usize> = self.running.values().map(|running| running.stream).collect();
+            self.streams.retain(|number, stream| stream.last.is_none() || busy.contains(number));
+        }
+    }
+
+    /// The computation is not submitted: others may have its place.
+    pub fn leave(&mut self, spot: &Spot) {
+        if let Some(parent) = spot.parent.and_then(|parent| self.running.get_mut(&parent)) {
+            parent.is_taken = false;
+        }
+        if self.streams.get(&spot.stream).is_some_and(|stream| stream.last.is_none()) {
+            self.streams.remove(&spot.stream);
+        }
     }
 }
 
@@ -139,10 +176,11 @@ impl Streams {
 mod tests {
     use std::sync::Arc;
 
-    use graph::plan::{Computation as Planned, Plan, Policies, Program};
+    use graph::plan::{Computation as Planned, NewStream, Plan, Policies, Program};
     use graph::{Bandwidth, Mode};
     use testkit::plans::{Row, cases};
 
+    use super::MANY;
     use crate::data::computation::{Computation, Describe, Where};
     use crate::data::{Array, ArrayOptions, Arrays};
     use crate::dispatch::{DispatchOptions, Dispatcher};
@@ -245,6 +283,48 @@ mod tests {
         arrays.wait().unwrap();
         assert!(arrays.failure().is_none(), "{:?}", arrays.failure());
         (devices, streams)
+    }
+
+    fn open_streams(parents: graph::Parents, new_stream: NewStream) -> (Dispatcher, Arrays) {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let options = ArrayOptions { parents: Some(parents), new_stream, ..ArrayOptions::default() };
+        let arrays = Arrays::open(&dispatcher, options).unwrap();
+        (dispatcher, arrays)
+    }
+
+    /// A computation that is refused, and a choice without one, leave their place to others.
+    #[test]
+    fn a_place_is_free_again() {
+        let (_dispatcher, arrays) = open_streams(graph::Parents::Disjoint, NewStream::Reuse);
+        let [one, never] = [(); 2].map(|()| arrays.array::<u8>(&[8]).unwrap());
+        let uses = || crate::data::read(&one);
+        let parent =
+            arrays.launch("parent", (crate::data::discard(&one),), |_, _| Ok(More::Done)).held().submit().unwrap();
+        let refused = arrays.launch("refused", (uses(), crate::data::read(&never)), |_, _| Ok(More::Done));
+        assert!(refused.submit().is_err(), "no task has written it");
+        assert_eq!(arrays.choose((uses(),)).unwrap(), 0);
+        assert!(arrays.launch("refused", (crate::data::read(&never),), |_, _| Ok(More::Done)).submit().is_err());
+        arrays.launch("child", (uses(),), |_, _| Ok(More::Done)).submit().unwrap();
+        assert_eq!(arrays.store.places.known_streams(), 1, "it goes on behind its parent");
+        arrays.launch("second", (uses(),), |_, _| Ok(More::Done)).submit().unwrap();
+        assert_eq!(arrays.store.places.known_streams(), 2, "that place is taken");
+        parent.release().unwrap();
+        arrays.wait().unwrap();
+    }
+
+    /// Streams that no computation comes to any more are forgotten.
+    #[test]
+    fn many_streams_are_few() {
+        let (_dispatcher, arrays) = open_streams(graph::Parents::Disjoint, NewStream::AlwaysNew);
+        let one = arrays.array::<u8>(&[8]).unwrap();
+        for _ in 0..20 * MANY {
+            arrays.launch("alone", (crate::data::discard(&one),), |_, _| Ok(More::Done)).submit().unwrap();
+            arrays.wait().unwrap();
+        }
+        assert_eq!(arrays.store.places.streams(), 20 * MANY);
+        assert!(arrays.store.places.known_streams() <= 2 * MANY, "{}", arrays.store.places.known_streams());
     }
 
     /// All rows that GrCUDA's policies decide.

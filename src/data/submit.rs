@@ -1,12 +1,13 @@
 //! Submission: a task with the transfers that it needs, appended as one.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 use graph::{Access, Kind, Location, Mode, Priority, Refused};
 use smallvec::SmallVec;
 
 use crate::data::claim::Claim;
+use crate::data::order::InOrder;
 use crate::data::record::{Memory, Node};
 use crate::data::statistics::count;
 use crate::data::store::Store;
@@ -37,6 +38,8 @@ pub(super) struct Submission<'s> {
     pub claims: &'s [Claim],
     /// The tasks that it comes after besides.
     pub after: &'s [Handle],
+    /// The one that it goes on behind in its stream.
+    pub behind: Option<&'s Handle>,
     /// The time that it takes, as far as that is known; else 0.
     pub expected_ns: u64,
 }
@@ -138,7 +141,7 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after));
+        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after)).behind(self.behind);
         builder.append(held, &accesses)
     }
 
@@ -187,7 +190,7 @@ impl Submission<'_> {
         self.refuse_foreign()?;
         let rank = self.rank()?;
         loop {
-            let order = hal::locks::lock(&self.store.order);
+            let order = self.store.order.take();
             if self.store.is_over.load(Ordering::Relaxed) {
                 return Err(self.refused(OVER));
             }
@@ -208,10 +211,12 @@ impl Submission<'_> {
         describe: impl FnOnce(Memory) -> TaskBuilder<'b, 'b>,
         then: impl FnOnce(),
     ) -> Result<Handle, Error> {
-        let shared = self.store.tasks.shared();
-        let mut held = shared.enter_here()?;
+        // It has work of the user's: it goes behind the locks if it is refused.
+        let mut builder = Some(describe(memory).ranked(rank));
+        let (shared, order) = (self.store.tasks.shared(), order);
+        let mut held = order.enter(shared)?;
         let appended = self.transfers(&mut held, rank).and_then(|before| {
-            let handle = self.append(&mut held, describe(memory).ranked(rank), &before)?;
+            let handle = self.append(&mut held, builder.take().expect("it is appended once"), &before)?;
             self.note(&handle);
             then();
             Ok(handle)
@@ -226,7 +231,7 @@ impl Submission<'_> {
 
 /// A submission that has memory, and the order of submissions.
 pub(super) struct Begun<'s> {
-    pub order: MutexGuard<'s, ()>,
+    pub order: InOrder<'s>,
     pub memory: Memory,
     pub rank: Option<Rank>,
 }

@@ -1,6 +1,5 @@
 //! The parts of nodes that the graph does not know, in slots that are used again.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use copies::copy::CopyHandle;
@@ -9,8 +8,10 @@ use graph::{Direction, Kind, NodeId, Priority};
 #[cfg(not(loom))]
 use crate::dispatch::prefetch::LINE;
 use crate::dispatch::prefetch::prefetch;
+use crate::work::caught::apart;
 use crate::work::fault::Error;
 use crate::work::function::Work;
+use crate::work::levels;
 use crate::work::outcome::{Home, Outcome};
 use crate::work::set::{Set, SetId};
 
@@ -107,6 +108,13 @@ impl Dead {
     pub fn make_room(&mut self) {
         if self.works.capacity() == 0 {
             self.works.reserve(ROOM);
+        }
+    }
+
+    /// Work that is none of a node's: its task has been refused.
+    pub fn add_work(&mut self, work: Work) {
+        if !work.is_bare() {
+            self.works.push(work);
         }
     }
 
@@ -274,6 +282,7 @@ impl Body {
 /// panics must not reach the thread that dispatches.
 #[inline(never)]
 pub(crate) fn bury(dead: Dead) {
+    levels::may_call_user();
     bury_each(dead.rare, tell);
     bury_each(dead.works, drop);
 }
@@ -294,13 +303,6 @@ fn tell(dead: RareDead) {
             }
         });
         apart(|| outcome.wake());
-    }
-}
-
-fn apart(body: impl FnOnce()) {
-    if let Err(thrown) = catch_unwind(AssertUnwindSafe(body)) {
-        // Dropping the payload of a panic could panic again.
-        std::mem::forget(thrown);
     }
 }
 

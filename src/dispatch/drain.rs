@@ -43,8 +43,9 @@ impl State {
         let Arrival { node, after, set, kind, device, priority, character, work } = arrival;
         let cause: Option<Cause> =
             self.failed.iter().find_map(|&(failed, cause)| (Some(failed) == after).then_some(cause));
-        if let Some(set) = self.sets.get(set) {
-            self.bodies.fill(node, set, character, Work::Launch(work));
+        match self.sets.get(set) {
+            Some(set) => self.bodies.fill(node, set, character, Work::Launch(work)),
+            None => self.dead.add_work(Work::Launch(work)),
         }
         self.expect(character);
         let after = after.as_slice();

@@ -21,6 +21,8 @@ use loom::cell::{MutPtr, UnsafeCell};
 #[cfg(not(loom))]
 use std::cell::UnsafeCell;
 
+use crate::work::levels::{self, Level};
+
 /// Pauses between two looks at a lock that is held.
 const PAUSES: u32 = 8;
 /// So many looks, and then a thread leaves its processor to others, and knocks again.
@@ -65,6 +67,7 @@ impl<T> Lock<T> {
     /// Takes the lock.
     #[inline]
     pub fn lock(&self) -> Locked<'_, T> {
+        levels::take(Level::State);
         if !self.take() {
             self.knock();
         }
@@ -75,6 +78,7 @@ impl<T> Lock<T> {
     /// As [`Lock::lock`], for the thread that steps aside for knocks: it does not knock.
     #[inline]
     pub fn lock_again(&self) -> Locked<'_, T> {
+        levels::take(Level::State);
         if !self.take() {
             self.wait();
         }
@@ -84,8 +88,10 @@ impl<T> Lock<T> {
     /// Takes the lock, if no other thread has it.
     pub fn try_lock(&self) -> Option<Locked<'_, T>> {
         self.take().then(|| {
+            let locked = self.locked();
+            levels::take(Level::State);
             self.visit();
-            self.locked()
+            locked
         })
     }
 
@@ -227,6 +233,7 @@ impl<T> Drop for Locked<'_, T> {
         #[cfg(loom)]
         drop(self.value.take());
         self.lock.is_held.store(false, Ordering::Release);
+        levels::give_back(Level::State);
     }
 }
 
@@ -293,6 +300,26 @@ mod tests {
         assert!(lock.try_lock().is_none());
         drop(held);
         assert!(lock.try_lock().is_some());
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    fn locks_are_taken_in_their_order() {
+        use crate::work::levels::{Level, OfUser, give_back, may_call_user, may_step, take};
+        let panics = |body: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err();
+        let (one, other) = (Lock::new(()), Lock::new(()));
+        take(Level::Submissions);
+        assert!(panics(&|| take(Level::Submissions)) && panics(&may_step) && panics(&may_call_user));
+        let held = one.lock();
+        assert!(panics(&|| drop(other.lock())), "they are two dispatchers'");
+        assert!(panics(&|| drop(OfUser)));
+        drop(held);
+        give_back(Level::Submissions);
+        let held = one.lock();
+        may_step();
+        assert!(panics(&|| take(Level::Submissions)) && panics(&|| drop(one.lock())) && panics(&|| drop(OfUser)));
+        drop(held);
+        drop((other.lock(), OfUser));
     }
 
     /// As any lock of the dispatcher, it is let go of by a thread that panics.

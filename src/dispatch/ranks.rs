@@ -5,6 +5,8 @@
 
 use graph::{Graph, Kind, NodeId, Priority};
 
+use crate::work::levels;
+
 /// A task as a policy is told of it: see [`crate::dispatch::Dispatcher::open_ranked`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -55,6 +57,7 @@ pub(crate) struct Ranks {
 impl Rank {
     /// The policy's word about a task. Called without a lock.
     pub fn ask(policy: &Policy, candidate: &Candidate<'_>) -> Rank {
+        levels::may_call_user();
         // An empty task is in no queue.
         let value = if candidate.kind == Kind::Empty { 0 } else { policy(candidate) };
         Rank { value, depth: candidate.depth }

@@ -16,6 +16,7 @@ use crate::dispatch::seat::Last;
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
 use crate::work::graphs::Graphs;
+use crate::work::levels;
 
 /// The state, locked.
 pub(crate) type Held<'s> = held::Held<'s, State>;
@@ -88,9 +89,19 @@ impl Shared {
         self.behind_news(self.enter())
     }
 
+    /// As [`Shared::enter_here`], for a caller that has the order of submissions: it takes no step before it has let go
+    /// of that, because steps call code of the user's.
+    pub fn enter_in_order(&self) -> Result<Held<'_>, Error> {
+        self.may_enter()?;
+        let mut held = self.enter();
+        held.look_in();
+        Ok(held)
+    }
+
     /// A caller has the lock. Tasks that its thread has left are to be in the graph.
     #[inline]
     pub fn behind_news<'s>(self: &'s Arc<Shared>, held: Held<'s>) -> Held<'s> {
+        levels::may_step();
         if self.intake.has_news() { self.enter_behind_news(held) } else { held }
     }
 

@@ -56,6 +56,8 @@ pub(crate) struct State {
     pub failed: Vec<(NodeId, Cause)>,
     /// Functions for worker threads that have not ended.
     pub functions: u32,
+    /// The joins behind groups that have ended: released when their tasks have been dispatched (PX-23).
+    pub behind_groups: Vec<NodeId>,
     /// All lanes are to be marked.
     pub flush: bool,
     /// The lanes that may be wanting a mark, a bit each. No other one is.
@@ -90,19 +92,16 @@ impl Sleeps for State {
 }
 
 impl State {
-    /// The node to which others refer by this name.
-    pub fn named(&mut self, name: &str, set: &Set) -> Result<(NodeId, Arc<Outcome>), Error> {
+    /// The node to which others refer by this name, and whether this is the first to do so.
+    pub fn named(&mut self, name: &str, set: &Set) -> Result<(NodeId, Arc<Outcome>, bool), Error> {
         if self.is_closed {
             return Err(Error::Closed { task: Some(format!("{name:?}")) });
         }
         let node = self.graph.named(name)?;
         if let Some(body) = self.bodies.get(node) {
-            return Ok((node, Arc::clone(&body.outcome)));
+            return Ok((node, Arc::clone(&body.outcome), false));
         }
-        if set.is_stopped() {
-            set.waits(node);
-        }
-        Ok((node, Arc::clone(&self.bodies.add(node, set).outcome)))
+        Ok((node, Arc::clone(&self.bodies.add(node, set).outcome), true))
     }
 
     /// The depth of a task behind these, if a policy ranks tasks.

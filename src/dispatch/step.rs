@@ -10,11 +10,13 @@ use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Joins, Mark};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
-use crate::work::caught::Panic;
+use crate::work::failed::Failed;
 use crate::work::fault::{Fault, Reason};
-use crate::work::function::{Function, More, Work, WorkResult};
+use crate::work::function::{Function, More, Work};
 use crate::work::lane::Call;
-use crate::work::span::StepFailed;
+
+/// The outcome of a launch.
+pub(crate) type Told = Result<More, Box<Failed>>;
 
 impl Steps for State {
     type Kit = Kit;
@@ -32,7 +34,9 @@ impl Steps for State {
         {
             return has_step;
         }
-        self.launch_step(kit) || (self.graph.has_light_function() && self.light_step(kit))
+        self.launch_step(kit)
+            || (self.graph.has_light_function() && self.light_step(kit))
+            || (self.may_end_groups() && self.step_behind_groups(kit))
     }
 
     fn tell(&mut self) {
@@ -50,6 +54,23 @@ impl State {
             || self.has_lifts()
             || self.graph.has_device_node()
             || self.graph.has_light_function()
+            || self.may_end_groups()
+    }
+
+    /// Whether groups have ended, and all tasks that were ready then have been dispatched.
+    #[inline]
+    fn may_end_groups(&self) -> bool {
+        !self.behind_groups.is_empty() && self.graph.is_dispatched()
+    }
+
+    /// The step behind the tasks of groups, if there is one.
+    #[cold]
+    fn step_behind_groups(&mut self, kit: &mut Kit) -> bool {
+        for join in std::mem::take(&mut self.behind_groups) {
+            // It is refused if the join has failed: then it has ended.
+            let _ = self.graph.release(join);
+        }
+        self.launch_step(kit) || (self.graph.has_light_function() && self.light_step(kit))
     }
 
     /// Whether a node that is ready now, and finds no other one in the graph's queue, is the next step, and the thread
@@ -275,7 +296,7 @@ impl State {
 
     /// A launch has been made. Its work belongs to the node until that has ended, with the memory that it owns.
     #[inline(always)] // a tenth of the cost of a task would go to its arguments
-    pub fn launched(&mut self, launching: &mut Launching, copies: &mut Vec<CopyHandle>, outcome: WorkResult<More>) {
+    pub fn launched(&mut self, launching: &mut Launching, copies: &mut Vec<CopyHandle>, outcome: Told) {
         let node = launching.call.node;
         self.statistics.launches += 1;
         let body = self.bodies.running(node);
@@ -289,7 +310,7 @@ impl State {
     }
 
     #[inline(always)] // as `launched`
-    fn report(&mut self, node: NodeId, is_wanted: bool, is_kernel: bool, outcome: WorkResult<More>) {
+    fn report(&mut self, node: NodeId, is_wanted: bool, is_kernel: bool, outcome: Told) {
         let (at, is_waited_for) = match outcome {
             Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),
             Ok(More::Again) => {
@@ -298,7 +319,7 @@ impl State {
                 return;
             }
             Err(error) => {
-                let fault = self.fault_of(node, error);
+                let fault = self.fault_of_step(node, &error.step, error.reason);
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
@@ -318,16 +339,7 @@ impl State {
         }
     }
 
-    /// The failure of a node whose function has returned an error: of a step that it stands for, if that has a name.
-    #[cold]
-    fn fault_of(&mut self, node: NodeId, error: Box<dyn std::error::Error + Send + Sync>) -> Cause {
-        match error.downcast::<StepFailed>() {
-            Ok(step) => self.fault_of_step(node, &step.name, reason_of(step.error)),
-            Err(error) => self.fault(node, reason_of(error)),
-        }
-    }
-
-    /// The same of this step of the node, or of the node itself if the step has no name.
+    /// The failure of this step of the node, or of the node itself if the step has no name.
     #[cold]
     pub fn fault_of_step(&mut self, node: NodeId, step: &str, reason: Reason) -> Cause {
         if step.is_empty() {
@@ -353,12 +365,12 @@ impl State {
     }
 
     /// A function has run.
-    pub fn ran(&mut self, node: NodeId, outcome: WorkResult<()>) {
+    pub fn ran(&mut self, node: NodeId, outcome: Result<(), Box<Failed>>) {
         self.statistics.functions += 1;
         let reported = match outcome {
             Ok(()) => self.graph.launched(node).map(drop),
             Err(error) => {
-                let fault = self.fault_of(node, error);
+                let fault = self.fault_of_step(node, &error.step, error.reason);
                 self.graph.failed(node, fault).map(drop)
             }
         };
@@ -373,15 +385,4 @@ enum Next {
     Launch,
     /// It has none.
     Empty(NodeId),
-}
-
-#[cold]
-fn reason_of(error: Box<dyn std::error::Error + Send + Sync>) -> Reason {
-    match error.downcast::<Panic>() {
-        Ok(panic) => Reason::Panicked(panic.0),
-        Err(error) => match error.downcast::<hal::Error>() {
-            Ok(error) => Reason::Driver(*error),
-            Err(error) => Reason::Returned(error.to_string()),
-        },
-    }
 }

@@ -16,8 +16,10 @@ use crate::dispatch::marks::{Joins, Mark};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
 use crate::work::caught::caught;
-use crate::work::function::{Function, WorkResult};
+use crate::work::failed::Failed;
+use crate::work::function::Function;
 use crate::work::lane::Site;
+use crate::work::levels;
 
 mod launches;
 
@@ -32,6 +34,7 @@ impl Shared {
     /// Takes the steps that can be taken, unless another thread does.
     #[inline]
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        levels::may_step();
         held.collect();
         if !held.may_have_step() || !held.turn.begin() {
             return let_go(&mut held);
@@ -325,6 +328,6 @@ fn lift(copies: &[CopyHandle], to: Priority) -> u64 {
 }
 
 /// Runs a function of the host.
-pub(crate) fn run(function: Function) -> WorkResult<()> {
-    caught(function)
+pub(crate) fn run(function: Function) -> Result<(), Box<Failed>> {
+    caught(function).map_err(Failed::of)
 }

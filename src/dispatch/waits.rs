@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use graph::NodeId;
 use hal::{Host, Nanos, Wait};
@@ -30,21 +31,32 @@ struct News {
 }
 
 impl Shared {
-    /// Waits for a node, in the host's time, until `is_over` holds.
+    /// Waits for a node, in the host's time, until `is_over` holds or the deadline has passed.
     pub fn wait_for(
         self: &Arc<Shared>,
         node: NodeId,
+        deadline: Option<Nanos>,
         is_over: &mut (dyn FnMut() -> bool + Send),
     ) -> Result<Wait, Error> {
         if self.leave_want(node) {
-            return Ok(self.wait(is_over));
+            return Ok(self.wait(deadline, is_over));
         }
-        Ok(self.wait_behind(self.enter_here()?, |state| state.want_quietly(node), is_over))
+        Ok(self.wait_behind(self.enter_here()?, |state| state.want_quietly(node), deadline, is_over))
     }
 
     /// The same for all work that has been submitted.
-    pub fn wait_for_all<'s>(self: &'s Arc<Shared>, held: Held<'s>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
-        self.wait_behind(held, |state| state.flush = true, is_over)
+    pub fn wait_for_all<'s>(
+        self: &'s Arc<Shared>,
+        held: Held<'s>,
+        deadline: Option<Nanos>,
+        is_over: &mut (dyn FnMut() -> bool + Send),
+    ) -> Wait {
+        self.wait_behind(held, |state| state.flush = true, deadline, is_over)
+    }
+
+    /// The time of the host so long from now.
+    pub fn deadline(&self, span: Duration) -> Nanos {
+        self.driver.host().now() + Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Has the points marked that `asks` asks for, and waits. The calling thread looks at the marks itself first, and
@@ -54,6 +66,7 @@ impl Shared {
         self: &'s Arc<Shared>,
         mut held: Held<'s>,
         asks: impl FnOnce(&mut State),
+        deadline: Option<Nanos>,
         is_over: &mut (dyn FnMut() -> bool + Send),
     ) -> Wait {
         // Another thread, a function or a future counts on the thread on watch.
@@ -62,12 +75,12 @@ impl Shared {
         if has_others || self.driver.host().is_virtual() {
             held.sleepers.count_on_watch();
             self.pump(held);
-            return self.wait(is_over);
+            return self.wait(deadline, is_over);
         }
         held.sleepers.waiter_looks(true);
         self.pump(held);
         self.enter().sleepers.waiter_looks(false);
-        let end = self.wait(is_over);
+        let end = self.wait(deadline, is_over);
         self.tell_of_marks();
         end
     }
@@ -85,19 +98,20 @@ impl Shared {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
-    fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+    /// Waits in the host's time until `is_over` holds or the deadline has passed. The thread on watch looks often
+    /// meanwhile.
+    fn wait(self: &Arc<Shared>, deadline: Option<Nanos>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         let host = self.driver.host();
         // In virtual time to wake a thread takes no time.
         if host.is_virtual() {
-            return self.awaited(|host| host.wait_until(None, is_over));
+            return self.awaited(|host| host.wait_until(deadline, is_over));
         }
         let mut news = News::default();
         if self.look_here(host, is_over, &mut news) {
             return Wait::Met;
         }
         self.awaited(|host| {
-            host.wait_until(None, &mut || {
+            host.wait_until(deadline, &mut || {
                 // This thread has nothing else to do.
                 self.look_at_intake(&mut news);
                 is_over()

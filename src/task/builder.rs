@@ -1,10 +1,11 @@
 //! Tasks that are being described.
 
+mod append;
 mod at_once;
 
 use std::sync::Arc;
 
-use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
+use graph::{Kind, NodeId, Priority, Spec};
 use smallvec::SmallVec;
 
 use crate::dispatch::arrivals::Arrival;
@@ -12,7 +13,6 @@ use crate::dispatch::body::{Character, Kinds};
 use crate::dispatch::intake::Desk;
 use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::{Held, Shared};
-use crate::dispatch::state::State;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
@@ -51,6 +51,8 @@ pub struct TaskBuilder<'t, 'n> {
 struct Rare<'n> {
     after: Vec<&'n Handle>,
     after_launch: Vec<&'n Handle>,
+    /// The task that it goes on behind in its lane, whether that fails or not.
+    behind: Option<&'n Handle>,
     /// How often its launch is repeated.
     retries: u32,
     /// Among the ready tasks of its priority, if a policy decides that.
@@ -141,9 +143,17 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     /// It starts when this task has been launched: all its work has been submitted, or its function has run. A task of
-    /// the device still comes after it on the device (PX-07).
+    /// the device still comes after it on the device (PX-07). It is not run if that one has failed.
     pub fn after_launch(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
         self.more().after_launch.push(task);
+        self
+    }
+
+    /// It goes on behind this task in a lane, if there is one, and does not fail with it.
+    pub(crate) fn behind(mut self, task: Option<&'n Handle>) -> TaskBuilder<'t, 'n> {
+        if task.is_some() {
+            self.more().behind = task;
+        }
         self
     }
 
@@ -251,9 +261,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if shared.policy.is_some() {
             held = self.rank(held)?;
         }
-        let handle = self.append(&mut held, &[])?;
+        let appended = self.append(&mut held, &[]);
+        // Its work is dropped here if it is refused.
         shared.pump_appended(held);
-        Ok(handle)
+        appended
     }
 
     /// Asks the policy for its rank, without the lock.
@@ -276,58 +287,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self
     }
 
-    /// Appends the task, after those that its use of data asks for. The caller has it dispatched ([`Shared::pump`]).
-    pub(crate) fn append(self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
-        let (set, mut after) = (self.set, self.nodes_before(held)?);
-        if self.follows_failure()
-            && let Some(handle) = Handle::behind_a_failure(self.before(), || format!("{:?}", self.name))
-        {
-            return Ok(handle);
-        }
-        let is_stopped = set.is_stopped();
-        let waits = self.more.as_ref().is_some_and(|more| !more.after_launch.is_empty());
-        let references = self.references + u32::from(is_stopped) + u32::from(waits);
-        let spec = Spec { references, ..self.spec(&after) };
-        let node =
-            if accesses.is_empty() { held.graph.append(&spec)? } else { held.graph.append_using(&spec, accesses)? };
-        if !accesses.is_empty() && !self.kind.is_device() {
-            after.clear();
-            held.graph.predecessors(node, |first| after.push(first));
-        }
-        held.give_rank(node, self.rank_given());
-        if waits {
-            self.wait_for_launches(held, node)?;
-        }
-        if is_stopped {
-            set.waits(node);
-        }
-        let outcome = Arc::clone(&held.bodies.add(node, set).outcome);
-        self.describe(held, node, &after);
-        Ok(Handle::new(node, outcome))
-    }
-
-    /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
-    pub fn submit_named(mut self) -> Result<Handle, Error> {
-        let (shared, set, name) = (self.shared, self.set, self.set.name_of(self.name));
-        let mut held = shared.enter_here()?;
-        if shared.policy.is_some() {
-            held = self.rank(held)?;
-        }
-        let after = self.nodes_before(&held)?;
-        let (node, outcome) = held.named(&name, set)?;
-        held.graph.fill(node, &self.spec(&after))?;
-        held.graph.hold(node)?;
-        held.give_rank(node, self.rank_given());
-        self.wait_for_launches(&mut held, node)?;
-        let is_stopped = set.is_stopped();
-        self.describe(&mut held, node, &after);
-        if !is_stopped {
-            held.graph.release(node)?;
-        }
-        shared.pump(held);
-        Ok(Handle::new(node, outcome))
-    }
-
     fn rank_given(&self) -> Option<Rank> {
         self.more.as_ref().and_then(|more| more.rank)
     }
@@ -343,60 +302,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self.after.iter().copied().flatten().chain(more)
     }
 
-    /// Those of whose launch it comes after.
-    fn launched_before(&self) -> impl Iterator<Item = &'n Handle> {
-        self.more.iter().flat_map(|more| more.after_launch.iter().copied())
-    }
-
-    /// The node of a task that it comes after, if that is one of the same dispatcher.
-    #[inline]
-    fn node_of(&self, task: &Handle) -> Result<NodeId, Error> {
-        if task.is_of(self.shared) { Ok(task.node()) } else { Err(Error::Foreign { task: format!("{:?}", self.name) }) }
-    }
-
-    /// Whether a task that it comes after has failed.
-    #[inline]
-    fn follows_failure(&self) -> bool {
-        let has_failed = |task: &Handle| task.shared_outcome().has_failed();
-        self.after.iter().map_while(|task| *task).any(has_failed)
-            || self.more.as_ref().is_some_and(|more| more.after.iter().copied().any(has_failed))
-    }
-
-    /// The nodes that it comes after, if it can be submitted.
-    fn nodes_before(&self, state: &State) -> Result<Nodes, Error> {
-        if state.is_closed {
-            return Err(Error::Closed { task: Some(format!("{:?}", self.name)) });
-        }
-        if self.retries_most() > 0 {
-            self.work.may_be_repeated(self.name)?;
-        }
-        // The few first: an iterator over all would cost a tenth of the submission.
-        let mut nodes = Nodes::new();
-        for task in self.after.iter().map_while(|task| *task) {
-            nodes.push(self.node_of(task)?);
-        }
-        if let Some(more) = &self.more {
-            for task in &more.after {
-                nodes.push(self.node_of(task)?);
-            }
-            more.after_launch.iter().try_for_each(|task| self.node_of(task).map(drop))?;
-        }
-        Ok(nodes)
-    }
-
-    /// Makes the edges from launches, and takes the reference away that the node has had until then.
-    fn wait_for_launches(&self, held: &mut State, node: NodeId) -> Result<(), Refused> {
-        let made = self.launched_before().try_for_each(|first| {
-            match held.graph.before_at(first.node(), node, Mark::Launched) {
-                // It has been launched.
-                Err(Refused::Finished { .. }) => Ok(()),
-                made => made,
-            }
-        });
-        held.graph.release(node)?;
-        made
-    }
-
     #[inline]
     fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
         let &TaskBuilder { kind, priority, name, references, device, in_convoy, .. } = self;
@@ -408,18 +313,5 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let &TaskBuilder { kind, priority, device, announced, copies_both_ways, .. } = self;
         let character = Character::new(kind, priority, device, announced);
         if copies_both_ways { Character { kind: Kinds::BothWays, ..character } } else { character }
-    }
-
-    /// Gives the node its work.
-    fn describe(self, held: &mut State, node: NodeId, after: &[NodeId]) {
-        if !self.kind.is_device() {
-            // Work before it may have been submitted without a mark.
-            after.iter().for_each(|first| held.want(*first));
-        }
-        let retries = self.retries_most();
-        held.expect(self.character());
-        if let Some(body) = held.bodies.get(node) {
-            (body.character, body.work) = (self.character(), self.work.repeated(retries));
-        }
     }
 }

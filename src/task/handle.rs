@@ -5,12 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use graph::{NodeId, Priority, Stage};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
-use crate::work::fault::Error;
+use crate::work::fault::{Error, Fault};
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
@@ -40,6 +41,11 @@ impl Handle {
 
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
         &self.outcome
+    }
+
+    /// The failure of the first of these tasks that has failed.
+    pub(crate) fn fault_before<'h>(mut before: impl Iterator<Item = &'h Handle>) -> Option<Arc<Fault>> {
+        before.find(|task| task.outcome.has_failed())?.outcome()?.err()?.fault()
     }
 
     /// The graph forgets a failed task when it has ended. Its handle has the failure, and a task after it fails with
@@ -76,15 +82,42 @@ impl Handle {
 
     /// Waits until the task has ended, and returns its outcome. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
+        self.wait_within(None).map(drop)
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first: the task goes on.
+    ///
+    /// ```
+    /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::Tasks};
+    /// # use std::{sync::Arc, time::Duration};
+    /// # let driver: Arc<dyn overtake::hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Arc::new(Overtake::open(&driver, overtake::hal::Device(0), Options::default())?);
+    /// # let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    /// let task = Tasks::new(&dispatcher).join("held").held().submit()?;
+    /// assert_eq!(task.wait_for(Duration::from_millis(5))?, None);
+    /// task.release()?;
+    /// assert_eq!(task.wait_for(Duration::from_millis(5))?, Some(()));
+    /// # Ok::<(), overtake::task::Error>(())
+    /// ```
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.wait_within(Some(span))
+    }
+
+    fn wait_within(&self, span: Option<Duration>) -> Result<Option<()>, Error> {
         if let Some(outcome) = self.outcome.get() {
-            return outcome;
+            return outcome.map(Some);
         }
-        let shared = self.shared()?;
-        let end = shared.wait_for(self.node, &mut || self.outcome.is_known())?;
-        match self.outcome.get() {
-            Some(outcome) => outcome,
-            None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),
-            None => Err(Error::Closed { task: None }),
+        let waited = self.shared().and_then(|shared| {
+            let deadline = span.map(|span| shared.deadline(span));
+            shared.wait_for(self.node, deadline, &mut || self.outcome.is_known())
+        });
+        // Looked at again: the task may have ended, and its dispatcher closed, since it was looked at first.
+        match (self.outcome.get(), waited) {
+            (Some(outcome), _) => outcome.map(Some),
+            (None, Ok(Wait::Stuck)) => Err(Error::Stuck { task: self.name() }),
+            (None, Ok(Wait::Deadline)) => Ok(None),
+            (None, Ok(Wait::Met)) => Err(Error::Closed { task: None }),
+            (None, Err(error)) => Err(error),
         }
     }
 
@@ -151,7 +184,8 @@ impl Future for Handle {
         if !self.outcome.is_known()
             && let Err(error) = self.shared().and_then(|shared| shared.want(self.node))
         {
-            return Poll::Ready(Err(error));
+            // It may have ended meanwhile, and its dispatcher been closed.
+            return Poll::Ready(self.outcome.get().unwrap_or(Err(error)));
         }
         self.outcome.poll(context.waker()).map_or(Poll::Pending, Poll::Ready)
     }

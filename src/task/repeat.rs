@@ -90,7 +90,12 @@ impl<A: Send + Sync + 'static> Round<A> {
         let begin = tasks.host("the next of a loop", move || self.begin()).priority(priority);
         // Held: it must not end before the order is known.
         let begin = begin.after_all(after.iter().copied()).held().submit()?;
-        begin.before(&end)?;
+        let ordered = begin.before(&end);
+        if let Some(Err(failure)) = begin.outcome() {
+            // A task before it has failed.
+            return Err(failure);
+        }
+        ordered?;
         begin.release()
     }
 

@@ -1,8 +1,9 @@
 //! Sets of tasks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use graph::{Direction, Kind, NodeId};
+use graph::{Direction, Kind, NodeId, Stage};
 use hal::Wait;
 
 use crate::dispatch::Dispatcher;
@@ -83,7 +84,13 @@ impl Tasks {
         let mut held = self.0.shared.enter_here()?;
         let Some(waiting) = self.0.set.start() else { return Ok(()) };
         held.graph.begin_simulation();
-        let released = waiting.into_iter().try_for_each(|node| held.graph.release(node));
+        let mut released = Ok(());
+        for node in waiting {
+            // One that has ended meanwhile has given its references back.
+            if held.graph.stage(node) != Stage::Ended {
+                released = released.and(held.graph.release(node));
+            }
+        }
         self.0.shared.pump(held);
         Ok(released?)
     }
@@ -93,7 +100,7 @@ impl Tasks {
     /// (PX-05).
     pub fn named(&self, name: &str) -> Result<Handle, Error> {
         let mut held = self.0.shared.enter_here()?;
-        let (node, outcome) = held.named(&self.0.set.name_of(name), &self.0.set)?;
+        let (node, outcome, _) = held.named(&self.0.set.name_of(name), &self.0.set)?;
         drop(held);
         Ok(Handle::new(node, outcome))
     }
@@ -147,7 +154,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::function(run))
     }
 
     /// A short function of the host, for the thread that finds it ready. It must not wait.
@@ -156,7 +163,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::function(run))
     }
 
     /// A task without work, which joins others.
@@ -176,13 +183,24 @@ impl Tasks {
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
-        let held = self.0.shared.enter_here()?;
-        if self.0.set.is_idle() {
-            return Ok(());
+        self.wait_within(None).map(drop)
+    }
+
+    /// The same for so long at most, in the host's time. `None` if that passes first: the tasks go on.
+    pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
+        self.wait_within(Some(span))
+    }
+
+    fn wait_within(&self, span: Option<Duration>) -> Result<Option<()>, Error> {
+        let (shared, set) = (&self.0.shared, &self.0.set);
+        let held = shared.enter_here()?;
+        if set.is_idle() {
+            return Ok(Some(()));
         }
-        match self.0.shared.wait_for_all(held, &mut || self.0.set.is_idle()) {
+        match shared.wait_for_all(held, span.map(|span| shared.deadline(span)), &mut || set.is_idle()) {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
-            _ => Ok(()),
+            Wait::Deadline => Ok(None),
+            Wait::Met => Ok(Some(())),
         }
     }
 
@@ -227,17 +245,15 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let shared = &self.tasks.0.shared;
-        let release = |join: &Option<Handle>| {
-            if let Some(join) = join
-                && let Err(error) = shared.release(join.node())
-            {
-                log::debug!("a join of a group has ended before: {error}");
-            }
-        };
-        release(&self.before);
+        if let Some(before) = &self.before
+            && let Err(error) = shared.release(before.node())
+        {
+            log::debug!("the join before a group has ended: {error}");
+        }
         let Ok(mut held) = shared.enter_here() else { return };
         held.graph.end_group();
+        // Another thread may have the turn: it releases the join when it has dispatched the tasks.
+        held.behind_groups.extend(self.behind.iter().map(Handle::node));
         shared.pump(held);
-        release(&self.behind);
     }
 }

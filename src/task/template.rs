@@ -308,7 +308,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let shared = self.tasks.shared();
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let (Template { stretch, does, .. }, is_fixed) = (template, template.graphs.is_some());
-        let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });
+        let steps: Arc<dyn Steps> = Arc::new(Run::new(Arc::clone(does), arguments));
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
         let (mut held, mut ranked) = (shared.enter_here()?, Vec::new());
         if let Some(policy) = &shared.policy {
@@ -336,7 +336,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let Template { stretch, does, span: spanned, graphs } = template;
         let first = stretch.nodes().next().expect("a span has steps");
-        let steps = Run { does: Arc::clone(does), arguments };
+        let steps = Run::new(Arc::clone(does), arguments);
         // Captured copies would have no priority.
         let fixed = graphs.as_ref().map(|graphs| (!spanned.has_copies).then(|| Arc::clone(graphs)));
         let span = Span { steps, course: Course::new(plan, Arc::clone(stretch), fixed) };

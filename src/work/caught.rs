@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::work::function::WorkResult;
+use crate::work::levels;
 
 /// A panic of a task's function.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ impl std::error::Error for Panic {}
 /// Calls a function.
 #[inline]
 pub(crate) fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
+    levels::may_call_user();
     catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| Err(panicked(thrown)))
 }
 
@@ -30,4 +32,21 @@ fn panicked(thrown: Box<dyn Any + Send>) -> Box<Panic> {
     // Dropping the payload of a panic could panic again.
     std::mem::forget(thrown);
     Box::new(Panic(text))
+}
+
+/// Runs code of others whose panics are of no use to the caller.
+pub(crate) fn apart(body: impl FnOnce()) {
+    let _has_ended: Option<()> = caught_value(body);
+}
+
+/// The same of code that returns something, unless it panics.
+pub(crate) fn caught_value<T>(body: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(value) => Some(value),
+        Err(thrown) => {
+            // Dropping the payload of a panic could panic again.
+            std::mem::forget(thrown);
+            None
+        }
+    }
 }

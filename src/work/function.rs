@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::work::lane::Lane;
+use crate::work::levels::OfUser;
 
 /// The result of a task's function. Any error will do.
 pub type WorkResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -57,10 +58,23 @@ pub(crate) enum Launch {
     Step(Arc<dyn Steps>, u32),
 }
 
+/// A launch that owns something.
+struct Owns<F>(OfUser, F);
+
+impl<F: Launches> Launches for Owns<F> {
+    fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
+        self.1.launch(lane)
+    }
+}
+
 impl Launch {
     /// One of a single task.
     pub fn own<F: Launches>(launch: F) -> Launch {
-        if std::mem::needs_drop::<F>() { Launch::Own(Box::new(launch)) } else { Launch::Bare(Box::new(launch)) }
+        if std::mem::needs_drop::<F>() {
+            Launch::Own(Box::new(Owns(OfUser, launch)))
+        } else {
+            Launch::Bare(Box::new(launch))
+        }
     }
 
     /// The place of its own memory. None if it has none: a hint about such a place has the processor look for its page.
@@ -99,6 +113,15 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// That of a function of the host.
+    pub fn function(run: impl FnOnce() -> WorkResult<()> + Send + 'static) -> Work {
+        let of_user = OfUser;
+        Work::Function(Box::new(move || {
+            let _of_user = of_user;
+            run()
+        }))
+    }
+
     /// Whether it owns nothing, so that it need not be dropped when its task has ended.
     #[inline]
     pub fn is_bare(&self) -> bool {

@@ -2,11 +2,13 @@
 
 pub(crate) mod captures;
 pub(crate) mod caught;
+pub(crate) mod failed;
 pub(crate) mod fault;
 pub(crate) mod function;
 pub(crate) mod graphs;
 pub(crate) mod kernel;
 pub(crate) mod lane;
+pub(crate) mod levels;
 pub(crate) mod outcome;
 pub(crate) mod replay;
 pub(crate) mod retry;

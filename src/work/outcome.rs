@@ -7,6 +7,7 @@ use std::task::Waker;
 use hal::primitive::{AtomicU8, Mutex, Ordering, fence, lock};
 
 use crate::work::fault::Error;
+use crate::work::levels;
 
 const PENDING: u8 = 0;
 /// Pending, and futures wait.
@@ -92,18 +93,22 @@ impl Outcome {
 
     /// Wakes the futures that wait. This calls code of others: no lock may be held.
     pub fn wake(&self) {
+        levels::may_call_user();
         let wakers = std::mem::take(&mut lock(&self.told).wakers);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// The outcome, or the waker is woken when it is known.
     pub fn poll(&self, waker: &Waker) -> Option<Result<(), Error>> {
+        levels::may_call_user();
+        // To clone and to drop it calls code of others: not with the lock, which goes first.
+        let mut own = Some(waker.clone());
         let mut told = lock(&self.told);
         // A thread that ends the task after this sees that futures wait, and wakes them when it gets the lock.
         match self.state.compare_exchange(PENDING, AWAITED, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) | Err(AWAITED) => {
                 if !told.wakers.iter().any(|other| other.will_wake(waker)) {
-                    told.wakers.push(waker.clone());
+                    told.wakers.extend(own.take());
                 }
                 None
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::work::function::{More, Steps, WorkResult};
 use crate::work::lane::Lane;
+use crate::work::levels::OfUser;
 
 /// A function that submits work to the device, with the arguments of a replay.
 pub(crate) type Submits<A> = dyn Fn(&mut Lane<'_>, &A) -> WorkResult<More> + Send + Sync;
@@ -21,8 +22,15 @@ pub(crate) enum Does<A> {
 
 /// One replay.
 pub(crate) struct Run<A> {
-    pub does: Arc<[Does<A>]>,
-    pub arguments: A,
+    _of_user: OfUser,
+    does: Arc<[Does<A>]>,
+    arguments: A,
+}
+
+impl<A> Run<A> {
+    pub fn new(does: Arc<[Does<A>]>, arguments: A) -> Run<A> {
+        Run { _of_user: OfUser, does, arguments }
+    }
 }
 
 impl<A: Send + Sync> Steps for Run<A> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use hal::DevicePtr;
 use overtake::copy::Request;
 use overtake::data::{
-    Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed,
+    Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed, write,
 };
 use overtake::task::{Arguments, Error, Lane, More, Recording, Shape, Step, WorkResult};
 
@@ -65,6 +65,11 @@ pub fn add_up<'c>(bed: &'c Bed, name: &'c str, uses: (Ins<'_>, Reduce<'_, f32>),
 /// `sum[i] = left[i] + right[i]` of any uses. They have at least `count` elements.
 pub fn add_uses<'c>(bed: &'c Bed, name: &'c str, uses: (Ins<'_>, Ins<'_>, Outs<'_>), count: usize) -> Computation<'c> {
     named(&bed.kernels, &bed.arrays, name, uses, count)
+}
+
+/// Doubles all elements of one of these arrays.
+pub fn add_of_arrays<'c>(bed: &Bed, arrays: &'c Arrays, array: &Array<f32>) -> Computation<'c> {
+    named(&bed.kernels, arrays, "double", (read(array), read(array), write(array)), array.len())
 }
 
 /// The same in a section.

@@ -193,6 +193,11 @@ struct overtake_admission;
 #define OVERTAKE_COPY_DEFAULT 4
 
 /**
+ * For timeout_ns: the call waits as long as it takes.
+ */
+#define OVERTAKE_FOR_EVER (-1)
+
+/**
  * The urgent tasks first, and those of one priority in the order of their submission.
  */
 #define OVERTAKE_ORDER_DEFAULT 0
@@ -411,11 +416,6 @@ struct overtake_admission;
 #define OVERTAKE_FRAME_FAILED 6
 
 /**
- * For timeout_ns: the call waits as long as it takes.
- */
-#define OVERTAKE_FOR_EVER (-1)
-
-/**
  * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
  * line of text that is valid during the call.
  */
@@ -611,7 +611,7 @@ struct overtake_task_spec {
      */
     int priority;
     /**
-     * References that overtake_task_release takes away: until then the task does not start.
+     * References that overtake_task_release takes away: until then the task does not start. At most 1048576.
      */
     uint32_t references;
     /**
@@ -1035,7 +1035,7 @@ struct overtake_computation_spec {
      */
     const char *name;
     /**
-     * References that overtake_task_release takes away: until then the computation does not start.
+     * References that overtake_task_release takes away: until then the computation does not start. At most 1048576.
      */
     uint32_t references;
     /**
@@ -1291,6 +1291,32 @@ struct overtake_frame {
     uint32_t reserved;
 };
 
+/**
+ * The function of a task, of a computation or of a step, in a language in which an exception can end a function at any
+ * point (Ctrl-C in Python). It writes its answer at its end: 0, or an error. A function that ends without it has
+ * failed. `lane` is null for functions of the host, `addresses` for those that use no arrays, and `arguments` for
+ * those that are no steps. `data` is the data of the function, and points at its struct overtake_answering.
+ */
+typedef void (*overtake_answering_callback)(struct overtake_lane *lane,
+                                            void *const *addresses,
+                                            void *arguments,
+                                            void *data,
+                                            int *answer);
+
+/**
+ * The data of a function that is one of overtake_answer_..., which call `call` and return its answer.
+ */
+struct overtake_answering {
+    /**
+     * The function of the program's.
+     */
+    overtake_answering_callback call;
+    /**
+     * Null, or a counter of the calls that have ended without an answer. Several threads add to it.
+     */
+    uint32_t *unanswered;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1360,7 +1386,7 @@ int overtake_open(const char *options);
  * before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
  * does nothing.
  *
- * Threads: any, but no other thread may be inside a copy of the same context.
+ * Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
  */
 int overtake_close(void);
 
@@ -1559,8 +1585,8 @@ int overtake_memcpy_batch_async(void *const *targets,
 
 /**
  * Opens a queue of copies and sets for `stream`, in the calling thread's current context. Each copy has `priority`: 1
- * (bulk) to overtake_priorities(). A launch has room for `reserve` copies of 4 KiB; one that is full goes at once. The
- * first queue of a context loads a kernel, and may wait for all work in the context.
+ * (bulk) to overtake_priorities(). A launch has room for `reserve` copies of 4 KiB, at most 1048576; one that is full
+ * goes at once. The first queue of a context loads a kernel, and may wait for all work in the context.
  *
  * Copies of up to 64 KiB between the device and pinned memory share one launch for each direction; others go as with
  * overtake_memcpy_async. Under the drop-in all go as with overtake_memcpy_batch_async.
@@ -1703,6 +1729,17 @@ int overtake_tasks_free(struct overtake_tasks *tasks);
 int overtake_tasks_wait(struct overtake_tasks *tasks);
 
 /**
+ * The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+ * overtake_tasks_wait; else `is_done` becomes 1 if all tasks have ended, and 0 if the time has passed before.
+ *
+ * Threads: any; in the function of a task with timeout_ns 0 only.
+ *
+ * Demands:
+ * `is_done` points at an int.
+ */
+int overtake_tasks_wait_for(struct overtake_tasks *tasks, int64_t timeout_ns, int *is_done);
+
+/**
  * From now on tasks that are submitted to the set wait until it is started.
  *
  * Threads: any.
@@ -1788,6 +1825,17 @@ int overtake_submit(struct overtake_tasks *tasks,
  * Threads: any, but not in the function of a task.
  */
 int overtake_task_wait(struct overtake_task *task);
+
+/**
+ * The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+ * overtake_task_wait; else `is_done` becomes 1 if the task has ended, and 0 if the time has passed before.
+ *
+ * Threads: any; in the function of a task with timeout_ns 0 only.
+ *
+ * Demands:
+ * `is_done` points at an int.
+ */
+int overtake_task_wait_for(struct overtake_task *task, int64_t timeout_ns, int *is_done);
 
 /**
  * Writes 1 if the task has ended, one way or the other, and 0 if not. overtake_task_wait then returns its outcome at
@@ -1973,6 +2021,66 @@ int overtake_template_replay(struct overtake_template *template_,
 int overtake_template_free(struct overtake_template *template_);
 
 /**
+ * An overtake_launch_callback, by the struct overtake_answering that its data points at.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * `data` points at one.
+ */
+int overtake_answer_launch(struct overtake_lane *lane, void *data);
+
+/**
+ * An overtake_run_callback, in the same way.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+int overtake_answer_run(void *data);
+
+/**
+ * An overtake_launch_uses_callback, in the same way.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+int overtake_answer_launch_uses(struct overtake_lane *lane, void *const *addresses, void *data);
+
+/**
+ * An overtake_run_uses_callback, in the same way.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+int overtake_answer_run_uses(void *const *addresses, void *data);
+
+/**
+ * An overtake_launch_step_callback, in the same way.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+int overtake_answer_launch_step(struct overtake_lane *lane, void *arguments, void *data);
+
+/**
+ * An overtake_run_step_callback, in the same way.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+int overtake_answer_run_step(void *arguments, void *data);
+
+/**
  * Opens a set of arrays. `options` is null, or the parameters.
  *
  * Threads: any.
@@ -1987,10 +2095,12 @@ int overtake_arrays_open(struct overtake_dispatcher *dispatcher,
 
 /**
  * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
- * then. The handles of its kernels become wrong; those of its arrays stay, for accesses to their contents, until they
- * are freed or the dispatcher is closed.
+ * then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
+ * become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
+ * closed.
  *
- * Threads: any, but not in the function of a task.
+ * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits for them,
+ * and those that wait are woken.
  */
 int overtake_arrays_close(struct overtake_arrays *arrays);
 
@@ -2000,6 +2110,17 @@ int overtake_arrays_close(struct overtake_arrays *arrays);
  * Threads: any, but not in the function of a task, nor with an open access that computations wait for.
  */
 int overtake_arrays_wait(struct overtake_arrays *arrays);
+
+/**
+ * The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+ * overtake_arrays_wait; else `is_done` becomes 1 if all have ended, and 0 if the time has passed before.
+ *
+ * Threads: any; in the function of a task with timeout_ns 0 only.
+ *
+ * Demands:
+ * `is_done` points at an int.
+ */
+int overtake_arrays_wait_for(struct overtake_arrays *arrays, int64_t timeout_ns, int *is_done);
 
 /**
  * Calls `tell` for each kernel, size and device whose computations have been measured, by name, with `data`. Times of
@@ -2249,9 +2370,10 @@ int overtake_pipeline_take_record(struct overtake_pipeline *pipeline, struct ove
 
 /**
  * Leaves a pipeline: the other end waits for this one no more, and its handle is freed. A consumer still gets the
- * frames that have been committed. A frame in hand is given up by a producer, and released by a consumer.
+ * frames that have been committed. A frame in hand is given up by a producer, and released by a consumer. In the
+ * function of a task another thread leaves for it, a moment later.
  *
- * Threads: any, one at a time for an end; not in the function of a task.
+ * Threads: any, one at a time for an end; and functions of tasks.
  */
 int overtake_pipeline_leave(struct overtake_pipeline_end *end);
 

@@ -4,6 +4,7 @@
 
 #include "overtake.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -230,6 +231,13 @@ inline std::string report()
     }
 }
 
+namespace detail {
+
+/* A negative span is one that has passed. */
+inline std::int64_t timeout(std::chrono::nanoseconds span) noexcept { return span.count() < 0 ? 0 : span.count(); }
+
+} // namespace detail
+
 /* The inside of a launch. It is valid during the call of the function, on its thread. */
 class lane {
 public:
@@ -290,6 +298,13 @@ public:
     overtake_task *get() const noexcept { return handle_; }
     /* Throws an error that names the task, if it has failed or was not run. */
     void wait() const { check(overtake_task_wait(handle_)); }
+    /* The same for so long at most. Returns whether it has ended. */
+    bool wait_for(std::chrono::nanoseconds span) const
+    {
+        int done = 0;
+        check(overtake_task_wait_for(handle_, detail::timeout(span), &done));
+        return done != 0;
+    }
     bool is_done() const
     {
         int done = 0;
@@ -451,7 +466,8 @@ private:
     overtake_task_spec spec_{};
 };
 
-/* Runs tasks on the device of the current context. Destroy it before the context; wait for the tasks before. */
+/* Runs tasks on the device of the current context. Destroy it before the context; wait for the tasks before. The end of
+ * an object tells of no failure; close() and its like do. */
 class dispatcher {
 public:
     explicit dispatcher(overtake_dispatcher_options options = {})
@@ -459,7 +475,12 @@ public:
         options.struct_size = sizeof options;
         check(overtake_dispatcher_open(&options, &handle_));
     }
-    ~dispatcher() { (void)overtake_dispatcher_close(handle_); }
+    ~dispatcher()
+    {
+        if (handle_ != nullptr)
+            (void)overtake_dispatcher_close(handle_);
+    }
+    void close() { check(overtake_dispatcher_close(std::exchange(handle_, nullptr))); }
     dispatcher(const dispatcher &) = delete;
     dispatcher &operator=(const dispatcher &) = delete;
 
@@ -522,6 +543,13 @@ public:
     }
     /* Throws the first failure of a task of the set. */
     void wait() const { check(overtake_tasks_wait(handle_)); }
+    /* The same for so long at most. Returns whether all have ended. */
+    bool wait_for(std::chrono::nanoseconds span) const
+    {
+        int done = 0;
+        check(overtake_tasks_wait_for(handle_, detail::timeout(span), &done));
+        return done != 0;
+    }
     void stop() { check(overtake_tasks_stop(handle_)); }
     void start() { check(overtake_tasks_start(handle_)); }
 
@@ -533,7 +561,13 @@ private:
 class [[nodiscard]] group {
 public:
     explicit group(const tasks &tasks) : tasks_(tasks.get()) { check(overtake_group_begin(tasks_)); }
-    ~group() { (void)overtake_group_end(tasks_); }
+    ~group()
+    {
+        if (tasks_ != nullptr)
+            (void)overtake_group_end(tasks_);
+    }
+    /* Ends it now. */
+    void end() { check(overtake_group_end(std::exchange(tasks_, nullptr))); }
     group(const group &) = delete;
     group &operator=(const group &) = delete;
 

@@ -44,6 +44,8 @@ public:
             (void)Free(handle_);
         handle_ = nullptr;
     }
+    /* The same, and throws what goes wrong. */
+    void close() { check(Free(take())); }
 
 private:
     Handle *handle_ = nullptr;
@@ -64,7 +66,8 @@ template <typename Function> int run_uses(void *const *addresses, void *data) no
 
 } // namespace detail
 
-/* Elements on the host, or on a device, until it is destroyed: later computations that conflict with it wait. */
+/* Elements on the host, or on a device, until it is closed or destroyed: later computations that conflict with it
+ * wait. */
 template <typename T> class access {
 public:
     access(overtake_array *array, overtake_access_spec spec, std::size_t count) : count_(count)
@@ -82,6 +85,7 @@ public:
     T &operator[](std::size_t index) const noexcept { return elements_[index]; }
     T *begin() const noexcept { return elements_; }
     T *end() const noexcept { return elements_ + count_; }
+    void close() { handle_.close(); }
 
 private:
     detail::owned<overtake_access, overtake_access_close> handle_;
@@ -218,9 +222,13 @@ public:
     }
 
 private:
+    /* One that it has been given before goes. */
     template <typename Function> computation &keep(Function function)
     {
-        spec_.data = new Function(std::move(function));
+        void *data = new Function(std::move(function));
+        if (spec_.free_data != nullptr)
+            spec_.free_data(spec_.data);
+        spec_.data = data;
         spec_.free_data = &detail::free_data<Function>;
         return *this;
     }
@@ -232,7 +240,7 @@ private:
     overtake_computation_spec spec_{};
 };
 
-/* A set of arrays with their computations. Destroying it waits for them. */
+/* A set of arrays with their computations. Destroying it waits for them, and tells of no failure: close() does. */
 class arrays {
 public:
     explicit arrays(const dispatcher &dispatcher, overtake_arrays_options options = {})
@@ -273,6 +281,15 @@ public:
     }
     computation compute(std::string name) { return {get(), std::move(name)}; }
     void wait() const { check(overtake_arrays_wait(get())); }
+    /* The same for so long at most. Returns whether all computations have ended. */
+    bool wait_for(std::chrono::nanoseconds span) const
+    {
+        int done = 0;
+        check(overtake_arrays_wait_for(get(), detail::timeout(span), &done));
+        return done != 0;
+    }
+    /* Waits for the computations, and has the results in memory that was adopted. */
+    void close() { handle_.close(); }
     overtake_arrays_statistics statistics() const
     {
         overtake_arrays_statistics statistics{};

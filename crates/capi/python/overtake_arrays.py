@@ -13,10 +13,13 @@ come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions 
 `Array.on_device`. `docs/data.md` teaches it in ten minutes.
 """
 
+import contextlib
 import ctypes
+import itertools
 import math
 
 import overtake
+import overtake_calls as calls
 import overtake_exchange as exchange
 import overtake_tasks as base
 import overtake_uses as uses
@@ -62,7 +65,7 @@ _Statistics = _structure("_Statistics", ("reserved", _number), *((name, ctypes.c
 _AdoptSpec = _structure(
     "_AdoptSpec",
     *[("is_on_device", _number), ("device", _number), ("reserved", _number), ("memory", _pointer)],
-    *[("count", _size), ("element_bytes", _size), ("stream", _pointer), ("data", _size), ("free_data", base._FREE)],
+    *[("count", _size), ("element_bytes", _size), ("stream", _pointer), ("data", _size), ("free_data", calls.FREE)],
 )
 _AccessSpec = _structure(
     "_AccessSpec",
@@ -74,7 +77,7 @@ _ComputationSpec = _structure(
     *[("priority", ctypes.c_int), ("name", ctypes.c_char_p), ("references", _number), ("retries", _number)],
     *[("is_on_device", _number), ("device", _number), ("arguments", _pointer), ("arguments_count", _size)],
     *[("kernel", _pointer), ("grid", _number * 3), ("block", _number * 3), ("shared_bytes", _number)],
-    *[("reserved", _number), ("launch", _LAUNCH), ("run", _RUN), ("data", _size), ("free_data", base._FREE)],
+    *[("reserved", _number), ("launch", _LAUNCH), ("run", _RUN), ("data", _size), ("free_data", calls.FREE)],
     *[("after", ctypes.POINTER(_pointer)), ("after_count", _size)],
 )
 
@@ -84,7 +87,7 @@ def _prototypes():
     return {
         "arrays_open": [_pointer, ctypes.POINTER(_Options), place],
         "arrays_close": [_pointer],
-        "arrays_wait": [_pointer],
+        "arrays_wait_for": [_pointer, ctypes.c_int64, ctypes.POINTER(ctypes.c_int)],
         "arrays_read_times": [_pointer, _TELL, _pointer],
         "arrays_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
         "array_new": [_pointer, _size, _size, place],
@@ -102,27 +105,18 @@ def _prototypes():
     }
 
 
-@_LAUNCH
-def _launch(lane, addresses, number):
-    return base._alive[number].answer(base.Lane(lane), addresses)
-
-
-@_RUN
-def _run(addresses, number):
-    return base._alive[number].answer(addresses)
-
-
 class Access:
     """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
-    for PyTorch, CuPy and their like. Use it in the block only, and have work on a device be complete at its end:
-    `stream`, if it was named, is waited for then."""
+    for PyTorch, CuPy and their like. Use it in the block only: the memoryview is released at its end, which raises
+    `BufferError` if an array or a part of it is kept. Have work on a device be complete then: `stream`, if it was
+    named, is waited for."""
 
     def __init__(self, use, device=None, priority=0, stream=None):
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, memory, handle = use, stream, _pointer(), _pointer()
-        base._call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
+        calls.call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
         self._handle = handle.value
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
@@ -131,17 +125,20 @@ class Access:
         if self._handle is not None:
             if self._stream is not None:
                 self._stream.synchronize()
-            handle, self._handle, self.elements = self._handle, None, None
-            base._call("access_close", handle)
+            (handle, elements), self._handle, self.elements = (self._handle, self.elements), None, None
+            is_kept = isinstance(elements, memoryview) and calls.take_away(elements)
+            calls.call("access_close", handle)
+            calls.refuse_kept(is_kept)
 
     def __enter__(self):
         return self.elements
 
-    def __exit__(self, *raised):
-        self.close()
+    def __exit__(self, kind, *raised):
+        with contextlib.suppress(*[BufferError] if kind else []):  # the exception keeps the block's variables
+            self.close()
         return False
 
-    def __del__(self, free=uses.free):
+    def __del__(self, free=calls.free):
         free("access_close", self)
 
 
@@ -154,7 +151,7 @@ class Array:
         self.size = math.prod(self.shape)
         self.nbytes = self.size * exchange.item_bytes(dtype)
 
-    def __del__(self, free=uses.free):
+    def __del__(self, free=calls.free):
         free("array_free", self)
 
     @property
@@ -168,7 +165,9 @@ class Array:
     def __getitem__(self, index):
         with self.read() as elements:
             found = elements[index]
-            return found.tolist() if isinstance(found, memoryview) else found
+            if isinstance(found, memoryview):
+                found = found.tolist()
+        return found
 
     def __setitem__(self, index, value):
         with self.change() as elements:
@@ -209,18 +208,33 @@ class Array:
     def bring(self, device=None, priority=0):
         """Has the elements copied to a device, or to the host, before they are asked for there."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
-        return base.Task(base._made("array_bring", self._handle, spec), None)
+        return base.Task(calls.made("array_bring", self._handle, spec), None)
 
     def view(self, first, shape):
         """Elements from `first` on as an array of this shape: uses of both are uses of the same memory."""
         shape = uses.shape_of(shape)
-        handle = base._made("array_view", self._handle, first, math.prod(shape))
+        handle = calls.made("array_view", self._handle, first, math.prod(shape))
         return Array(self._arrays, handle, shape, self.dtype)
 
     def release(self):
         """Has the results in the memory that was adopted, which is its owner's again. The array is gone then."""
-        base._call("array_release", self._handle)
+        calls.call("array_release", self._handle)
         self._handle = None
+
+
+def _put(elements, values):
+    """Writes numbers into a memoryview of one dimension."""
+    if elements.format in "fde":
+        values = map(float, values)
+    for index, value in enumerate(values):
+        elements[index] = value
+
+
+def _flat(rows, dimensions):
+    """The numbers of lists in so many dimensions."""
+    for _ in range(dimensions - 1):
+        rows = itertools.chain.from_iterable(rows)
+    return rows
 
 
 class Arrays:
@@ -232,82 +246,107 @@ class Arrays:
         self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None,
         measures=False,
     ):
-        base._bind(_prototypes())
+        calls.bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
         options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
         self._dispatcher = dispatcher
-        self._handle = base._made("arrays_open", dispatcher._handle, options)
+        self._handle = calls.made("arrays_open", dispatcher._handle, options)
 
     def array(self, shape, dtype="float32"):
         """An array that has not been written. It gets memory where it is used."""
         shape, dtype = uses.shape_of(shape), exchange.type_name(dtype)
-        handle = base._made("array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
+        handle = calls.made("array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
         return Array(self, handle, shape, dtype)
 
     def array_of(self, contents, dtype=None):
-        """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers."""
+        """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers. With a
+        `dtype` each element becomes one of that type; one that cannot raises `TypeError` or `ValueError`."""
         try:
             source = memoryview(contents)
         except TypeError:
             values = list(contents)
             made = self.array(len(values), dtype or "float32")
             with made.overwrite() as elements:
-                for index, value in enumerate(values):
-                    elements[index] = value
+                _put(elements, values)
             return made
-        formats = {kind: name for name, (_, kind, _) in exchange.TYPES.items()}
-        formats["l"], formats["L"] = "int64", "uint64"
-        made = self.array(source.shape, dtype or formats[source.format.lstrip("<=@")])
+        given = exchange.name_of(source)
+        made = self.array(source.shape, dtype or given)
         with made.overwrite() as elements:
-            elements.cast("B")[:] = source.cast("B")
+            if made.dtype == given:
+                elements.cast("B")[:] = source.tobytes()
+            else:
+                _put(elements.cast("B").cast(elements.format), _flat(source.tolist(), source.ndim))
         return made
 
     def adopt(self, owner, stream=None):
         """An array in the memory of a contiguous tensor or array of another library, with its contents: nothing is
         copied. Until the array is released, or this is closed, the library must not use it. Work of `stream` is waited
-        for; without one, that of the stream that the library names."""
+        for; without one, that of the stream that the library names. The memory is on a device of the dispatcher."""
         found = exchange.borrowed(owner, None if stream is None else overtake.stream_handle(stream))
-        spec = _AdoptSpec(ctypes.sizeof(_AdoptSpec), found.is_on_device, 0, 0, found.address, math.prod(found.shape))
+        devices, at = self._dispatcher.devices, 0
+        if found.is_on_device:
+            if found.device not in devices:
+                raise ValueError(f"the memory is on device {found.device}, and the dispatcher has {devices}")
+            at = devices.index(found.device)
+        spec = _AdoptSpec(ctypes.sizeof(_AdoptSpec), found.is_on_device, at, 0, found.address, math.prod(found.shape))
         spec.element_bytes, spec.stream = exchange.item_bytes(found.dtype), found.stream
         # From here on the library keeps it, also if the call fails.
-        spec.data, spec.free_data = base._keep(base._Work(found)), base._free
-        return Array(self, base._made("array_adopt", self._handle, spec), found.shape, found.dtype)
+        spec.data, spec.free_data = calls.keep(found), calls.free_kept
+        return Array(self, calls.made("array_adopt", self._handle, spec), found.shape, found.dtype)
 
     def kernel(self, image, name, signature):
         """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
         and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole, and
         `sum pointer` is a reduction (`overtake.reduce`)."""
         image = image.encode() if isinstance(image, str) else bytes(image)
-        handle = base._made("kernel_load", self._handle, image, len(image), name.encode())
+        handle = calls.made("kernel_load", self._handle, image, len(image), name.encode())
         return Kernel(self, handle, name, signature)
 
     def kernel_of(self, function, name, signature):
-        """A kernel that another library has loaded: a CUfunction as an int, or a `cupy.RawKernel`."""
-        function = getattr(function, "kernel", function)
-        functions = (_pointer * 1)(getattr(function, "ptr", function))
-        return Kernel(self, base._made("kernel_adopt", self._handle, functions, 1, name.encode()), name, signature)
+        """A kernel that another library has loaded: a CUfunction as an int, or a `cupy.RawKernel`, which is kept."""
+        found = getattr(function, "kernel", function)
+        functions = (_pointer * 1)(getattr(found, "ptr", found))
+        handle = calls.made("kernel_adopt", self._handle, functions, 1, name.encode())
+        return Kernel(self, handle, name, signature, function)
 
     def launch(self, name, function, *used, **options):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
-        Options: `priority`; `on`, the device; `after`, tasks that it comes after besides; `held`, a number of
-        references; `retries`."""
-        def call(lane, addresses):
+        Its work goes in `lane.stream`. A library that takes a view by DLPack may use a stream of its own: that waits
+        for the lane, and the lane for it. Options: `priority`; `on`, the device; `after`, tasks that it comes after
+        besides; `held`, a number of references; `retries`."""
+        def given(handle, addresses, _):
+            lane = base.Lane(handle)
             device = lane.device
-            return function(lane, *(use.on_device(addresses[at], device) for at, use in enumerate(used)))
+            views = [use.on_device(addresses[at], device, lane) for at, use in enumerate(used)]
+            try:
+                return function(lane, *views)
+            finally:
+                lane.follow_streams()
 
-        return self._function(name, call, used, options, launch=_launch)
+        return self._function(name, given, used, options, launch=calls.answering("launch_uses", _LAUNCH))
 
     def host(self, name, function, *used, **options):
-        """A function of the host: `function(*elements)`, with a memoryview for each use."""
-        call = lambda addresses: function(*(use.on_host(addresses[i]) for i, use in enumerate(used)))
-        return self._function(name, call, used, options, run=_run)
+        """A function of the host: `function(*elements)`, with a memoryview for each use. It is released when the
+        function returns, and the task fails if an array or a part of it is kept."""
+        def given(_, addresses, __):
+            views = [use.on_host(addresses[at]) for at, use in enumerate(used)]
+            try:
+                value = function(*views)
+            except BaseException:
+                for view in views:
+                    calls.take_away(view)
+                raise
+            calls.refuse_kept(any([calls.take_away(view) for view in views]))
+            return value
 
-    def _function(self, name, call, used, options, launch=_LAUNCH(), run=_RUN()):
-        arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], base._Work(call)
+        return self._function(name, given, used, options, run=calls.answering("run_uses", _RUN))
+
+    def _function(self, name, given, used, options, launch=_LAUNCH(), run=_RUN()):
+        arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
         spec = self.spec_of(name, arguments, **options)
-        spec.launch, spec.run, spec.free_data = launch, run, base._free
+        spec.launch, spec.run, spec.free_data = launch, run, calls.free_kept
         # From here on the library frees it, also if the call fails.
-        spec.data = base._keep(work)
+        spec.data = calls.keep(given, work)
         return self.submit(spec, work)
 
     def spec_of(self, name, arguments, priority=0, on=None, after=(), held=0, retries=0):
@@ -319,16 +358,17 @@ class Arrays:
         return spec
 
     def submit(self, spec, work):
-        return base.Task(base._made("compute", self._handle, spec), work)
+        return base.Task(calls.made("compute", self._handle, spec), work)
 
-    def wait(self):
-        """Waits until all computations have ended. Raises the first failure of one."""
-        base._call("arrays_wait", self._handle)
+    def wait(self, timeout=None):
+        """Waits until all computations have ended. Raises the first failure of one, and `TimeoutError` if some have not
+        ended after `timeout` seconds."""
+        calls.wait("arrays_wait_for", self._handle, timeout)
 
     def statistics(self):
         """The transfers so far, as a dict of numbers."""
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
-        base._call("arrays_read_statistics", self._handle, counts)
+        calls.call("arrays_read_statistics", self._handle, counts)
         return {name: getattr(counts, name) for name in _COUNTS}
 
     def times(self):
@@ -340,18 +380,20 @@ class Arrays:
             found = times.contents
             rows.append({"name": found.name.decode(), **{name: getattr(found, name) for name in fields}})
 
-        base._call("arrays_read_times", self._handle, _TELL(tell), None)
+        calls.call("arrays_read_times", self._handle, _TELL(tell), None)
         return rows
 
     def close(self):
-        """Waits for the computations, and ends the set."""
+        """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
+        was adopted."""
         if self._handle is not None:
             handle, self._handle = self._handle, None
-            base._call("arrays_close", handle)
+            calls.call("arrays_close", handle)
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *raised):
-        self.close()
+    def __exit__(self, kind, *raised):
+        with contextlib.suppress(*[overtake.Error] if kind else []):  # it may follow from the exception
+            self.close()
         return False

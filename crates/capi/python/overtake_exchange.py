@@ -26,6 +26,48 @@ TYPES = {
 
 _DEVICE, _PINNED = 2, 3  # of DLPack
 _LEGACY_STREAM = 1
+_DISABLE_TIMING, _DEVICE_ORDINAL = 2, 9  # of CUDA's events, and of its attributes of pointers
+
+
+def driver():
+    """The driver, whose functions return a CUresult."""
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _must(name, *arguments):
+    code = getattr(driver(), name)(*arguments)
+    if code != 0:
+        raise RuntimeError(f"{name}: CUDA's error is {code}")
+
+
+def order(first, then):
+    """Later work of one stream comes after the work that another one has by now."""
+    event = ctypes.c_void_p()
+    _must("cuEventCreate", ctypes.byref(event), _DISABLE_TIMING)
+    try:
+        _must("cuEventRecord", event, ctypes.c_void_p(first))
+        _must("cuStreamWaitEvent", ctypes.c_void_p(then), event, 0)
+    finally:
+        _must("cuEventDestroy_v2", event)
+
+
+def _device_of(address):
+    """The device of memory, as CUDA counts."""
+    number = ctypes.c_int()
+    code = driver().cuPointerGetAttribute(ctypes.byref(number), _DEVICE_ORDINAL, ctypes.c_uint64(address))
+    if code != 0:
+        raise ValueError(f"{address:#x} is no address of a device: CUDA's error is {code}")
+    return number.value
+
+
+def name_of(view):
+    """The name of the type of a memoryview's elements."""
+    kind, bits = view.format.lstrip("<=@"), 8 * view.itemsize
+    known = {"?": "bool", "e": "float16", "f": "float32", "d": "float64"}
+    known.update(dict.fromkeys("bhilqn", f"int{bits}"), **dict.fromkeys("BHILQN", f"uint{bits}"))
+    if kind not in known:
+        raise TypeError(f"elements of format {view.format!r} are not known: the types are {', '.join(TYPES)}")
+    return known[kind]
 
 
 def type_name(dtype):
@@ -98,26 +140,37 @@ class View:
     """Memory of a device in the form of an array, for `torch.as_tensor`, `torch.from_dlpack`, `cupy.asarray`,
     `jax.dlpack.from_dlpack` and their like. It is valid during the function or the block that got it."""
 
-    def __init__(self, address, shape, name, device, owner):
+    def __init__(self, address, shape, name, device, owner, lane=None):
         self.address, self.shape, self.dtype, self.device, self._owner = address, shape, name, device, owner
+        self._lane = lane
 
     @property
     def __cuda_array_interface__(self):
-        # PyTorch refuses arrays that are marked as read-only. No stream: the contents are there.
+        # PyTorch refuses arrays that are marked as read-only. The contents of an access are there, and those of a
+        # launch come in the lane.
         return {
             "shape": self.shape,
             "typestr": TYPES[self.dtype][0],
             "data": (self.address, False),
             "strides": None,
-            "stream": None,
+            "stream": None if self._lane is None else self._lane.stream,
             "version": 3,
         }
 
     def __dlpack_device__(self):
         return (_DEVICE, self.device)
 
-    def __dlpack__(self, *, stream=None, **_):
-        """A capsule of version 0. The contents are there, so no stream has to wait."""
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule of version 0. The contents of an access are there, so no stream has to wait. In a launch `stream`
+        waits for the lane, and the lane for `stream`; -1 is a promise to use that of the lane."""
+        if copy:
+            raise BufferError("nothing is copied: copy what the consumer makes of it")
+        if dl_device not in (None, (_DEVICE, self.device)):
+            raise BufferError(f"the memory is on CUDA device {self.device}, and nothing is copied elsewhere")
+        if stream == 0:
+            raise BufferError("stream 0 means nothing in DLPack: 1 is the legacy default stream")
+        if self._lane is not None and stream != -1:
+            self._lane.lend(_LEGACY_STREAM if stream is None else int(stream))
         count, (code, bits) = len(self.shape), TYPES[self.dtype][2]
         shape = (ctypes.c_int64 * count)(*self.shape)
         tensor = _Tensor(self.address, _DEVICE, self.device, count, code, bits, 1, shape, None, 0)
@@ -127,11 +180,11 @@ class View:
 
 
 class Borrowed:
-    """Memory of another library, kept until the object goes."""
+    """Memory of another library, kept until the object goes. `device` is its number as CUDA counts."""
 
-    def __init__(self, owner, address, shape, name, stream=None, is_on_device=True):
+    def __init__(self, owner, address, shape, name, stream, device, is_on_device=True):
         self.address, self.shape, self.dtype, self.stream = address, tuple(shape), name, stream
-        self.is_on_device, self._owner = is_on_device, owner
+        self.device, self.is_on_device, self._owner = device, is_on_device, owner
 
 
 class _Taken:
@@ -162,7 +215,8 @@ def _by_interface(owner, interface, stream):
         raise TypeError(f"elements of type {interface['typestr']} are not known")
     strides = interface.get("strides")
     _check(shape, strides and [stride / item_bytes(name) for stride in strides])
-    return Borrowed(owner, interface["data"][0], shape, name, stream)
+    address = interface["data"][0]
+    return Borrowed(owner, address, shape, name, stream, _device_of(address))
 
 
 def _by_dlpack(owner):
@@ -180,7 +234,8 @@ def _by_dlpack(owner):
     shape = tensor.shape[: tensor.dimensions]
     _check(shape, tensor.strides and tensor.strides[: tensor.dimensions])
     address, is_on_device = tensor.data + tensor.byte_offset, tensor.device_type == _DEVICE
-    return Borrowed(taken, address, shape, name, _LEGACY_STREAM if is_on_device else None, is_on_device)
+    stream = _LEGACY_STREAM if is_on_device else None
+    return Borrowed(taken, address, shape, name, stream, tensor.device, is_on_device)
 
 
 def _check(shape, strides):
@@ -191,12 +246,14 @@ def _check(shape, strides):
 
 
 def borrowed(owner, stream=None):
-    """The memory of a tensor or an array of another library. `stream` has work on it that is not over; without one it
-    is the stream that the library names, and else the default stream."""
+    """The memory of a tensor or an array of another library. `stream` has work on it that is not over, and 0 is the
+    legacy default stream; without one it is the stream that the library names, and else that one."""
+    if stream == 0:
+        stream = _LEGACY_STREAM
     interface = getattr(owner, "__cuda_array_interface__", None) if not _prefers_dlpack(owner) else None
     if interface is not None:
         named = stream if stream is not None else interface.get("stream")
-        return _by_interface(owner, interface, _LEGACY_STREAM if named is None else named)
+        return _by_interface(owner, interface, named or _LEGACY_STREAM)
     if hasattr(owner, "__dlpack__"):
         found = _by_dlpack(owner)
         found.stream = found.stream if stream is None else stream

@@ -21,28 +21,21 @@ The names are those of `overtake`: this module is imported when one of them is u
 Each end belongs to one thread at a time. A call that waits releases the interpreter's lock.
 """
 
+import contextlib
 import ctypes
+import re
 
 import overtake
+import overtake_calls as calls
 import overtake_tasks as base
+from overtake_calls import Ended, FrameError
 
 __all__ = ["Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"]
-
-_TIMEOUT, _ENDED, _FRAME_FAILED = -16, -17, -18
-_FOR_EVER = -1
 
 # The fate of frames when the consumer is behind.
 BEHIND = {"block": 0, "drop-newest": 1, "drop-oldest": 2, "latest-only": 3}
 # The end of a frame, as its record has it.
 _ENDS = (None, "delivered", "full", "replaced", "overdue", "given-up", "failed")
-
-
-class Ended(overtake.Error):
-    """The other end has left the pipeline: there are no further frames."""
-
-
-class FrameError(overtake.Error):
-    """A frame failed: the text names it and the reason. The next call is about the next frame."""
 
 
 def _structure(name, *fields):
@@ -87,28 +80,11 @@ def _prototypes():
     }
 
 
-def _call(name, *arguments):
-    code = base._function(name)(*arguments)
-    kind = {_TIMEOUT: TimeoutError, _ENDED: Ended, _FRAME_FAILED: FrameError}.get(code)
-    if kind is None:
-        return base._check(code)
-    library = overtake._load()
-    text = library.overtake_last_error().decode(errors="replace")
-    raise kind(text) if kind is TimeoutError else kind(code, library.overtake_error_name(code).decode(), text)
-
-
-def _ns(seconds):
-    return round(seconds * 1e9)
-
-
-def _timeout(seconds):
-    return _FOR_EVER if seconds is None else _ns(seconds)
-
-
 class Frame:
     """A frame that an end has in hand, until the end of its `with` block: a producer's is committed there, or given up
     if the block raises; a consumer's is released. `bytes` is a memoryview of its pinned memory, which numpy takes
-    without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand."""
+    without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand: `bytes` is
+    released with it, which raises `BufferError` if an array of it is kept."""
 
     def __init__(self, end, found, is_filling):
         self._end, self._is_filling, self._is_open = end, is_filling, True
@@ -119,7 +95,7 @@ class Frame:
         self.bytes = memoryview(memory).cast("B")
 
     def _task(self, name, *arguments, work=None):
-        return base.Task(base._made(name, self._end._handle, *arguments), work)
+        return base.Task(calls.made(name, self._end._handle, *arguments), work)
 
     def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
         """Copies between two addresses as a part of the frame, at its priority. Returns the task."""
@@ -147,16 +123,18 @@ class Frame:
 
     def captured(self, ago):
         """It was captured so many seconds ago, and not when its stage was acquired."""
-        _call("pipeline_captured", self._end._handle, _ns(ago))
+        calls.call("pipeline_captured", self._end._handle, calls.ns("ago", ago))
 
     def complete(self):
         """Waits until the producer's tasks have ended, if the frame was handed over before that."""
-        _call("pipeline_complete", self._end._handle)
+        calls.call("pipeline_complete", self._end._handle)
 
     def _end_by(self, name):
         if self._is_open:
             self._is_open = False
-            _call(name, self._end._handle)
+            is_kept = calls.take_away(self.bytes)
+            calls.call(name, self._end._handle)
+            calls.refuse_kept(is_kept)
 
     def commit(self):
         """The consumer gets the frame when its tasks have ended."""
@@ -178,12 +156,13 @@ class Frame:
         return self
 
     def __exit__(self, kind, *raised):
-        if not self._is_filling:
-            self.release()
-        elif kind is None:
-            self.commit()
-        else:
-            self.give_up()
+        with contextlib.suppress(*[BufferError] if kind else []):  # the exception keeps the block's variables
+            if not self._is_filling:
+                self.release()
+            elif kind is None:
+                self.commit()
+            else:
+                self.give_up()
         return False
 
 
@@ -193,14 +172,20 @@ class _End:
 
     def _frame(self, name, timeout, is_filling):
         found = _Frame(ctypes.sizeof(_Frame))
-        _call(name, self._handle, _timeout(timeout), ctypes.byref(found))
+        for left_ns, is_last in calls.slices(timeout):
+            try:
+                calls.call(name, self._handle, left_ns, ctypes.byref(found))
+                break
+            except TimeoutError as error:
+                if is_last:
+                    raise TimeoutError(re.sub(r"within \d+ ns", f"within {timeout} s", str(error))) from None
         return None if found.is_dropped else Frame(self, found, is_filling)
 
     def leave(self):
         """The other end waits for this one no more."""
         if self._handle is not None:
-            handle, self._handle = self._handle, None
-            _call("pipeline_leave", handle)
+            calls.call("pipeline_leave", self._handle)
+            self._handle = None
 
     def __enter__(self):
         return self
@@ -209,10 +194,8 @@ class _End:
         self.leave()
         return False
 
-    def __del__(self, base=base):
-        leave = base._functions.get("pipeline_leave") if base._functions else None
-        if leave is not None and getattr(self, "_handle", None):
-            leave(self._handle)
+    def __del__(self, free=calls.free):
+        free("pipeline_leave", self)
 
 
 class Producer(_End):
@@ -248,15 +231,13 @@ class Admission:
     and may still be replaced by a newer one."""
 
     def __init__(self, places):
-        base._bind(_prototypes())
+        calls.bind(_prototypes())
         handle = _pointer()
-        _call("admission_open", places, ctypes.byref(handle))
+        calls.call("admission_open", places, ctypes.byref(handle))
         self._handle = handle.value
 
-    def __del__(self, base=base):
-        free = base._functions.get("admission_free") if base._functions else None
-        if free is not None and getattr(self, "_handle", None):
-            free(self._handle)
+    def __del__(self, free=calls.free):
+        free("admission_free", self)
 
 
 class Pipeline:
@@ -269,28 +250,26 @@ class Pipeline:
         self, tasks, name, size, stages=3, priority=0, behind="block", period=0, deadline=0, tolerance=0, work_span=0,
         raise_within=0, records_max=0, admission=None,
     ):
-        base._bind(_prototypes())
+        calls.bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), stages, name.encode(), size, priority, BEHIND[behind])
         spans = (period, deadline, tolerance, work_span, raise_within)
         for field, seconds in zip(_SPANS, spans):
-            setattr(options, field, _ns(seconds))
+            setattr(options, field, calls.ns(field[: -len("_ns")], seconds))
         options.records_max = records_max
         options.admission = admission._handle if admission else None
         handles = [_pointer() for _ in range(3)]
         self._tasks = tasks
-        _call("pipeline_open", tasks._handle, options, *map(ctypes.byref, handles))
+        calls.call("pipeline_open", tasks._handle, options, *map(ctypes.byref, handles))
         self._handle = handles[0].value
         self.producer, self.consumer = Producer(handles[1].value), Consumer(handles[2].value)
 
-    def __del__(self, base=base):
-        free = base._functions.get("pipeline_free") if base._functions else None
-        if free is not None and getattr(self, "_handle", None):
-            free(self._handle)
+    def __del__(self, free=calls.free):
+        free("pipeline_free", self)
 
     def statistics(self):
         """The counts so far, as a dict of numbers."""
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
-        _call("pipeline_read_statistics", self._handle, ctypes.byref(counts))
+        calls.call("pipeline_read_statistics", self._handle, ctypes.byref(counts))
         return {name: getattr(counts, name) for name in _COUNTS}
 
     def take_records(self):
@@ -299,7 +278,7 @@ class Pipeline:
         records = []
         while True:
             record = _Record(ctypes.sizeof(_Record))
-            _call("pipeline_take_record", self._handle, ctypes.byref(record))
+            calls.call("pipeline_take_record", self._handle, ctypes.byref(record))
             if not record.end:
                 return records
             times = {name: getattr(record, name) for name in _TIMES}

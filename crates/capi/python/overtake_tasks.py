@@ -19,24 +19,18 @@ it holds the interpreter's lock, and calls that wait release it.
 import atexit
 import contextlib
 import ctypes
-import itertools
-import threading
 
 import overtake
+import overtake_calls as calls
+import overtake_exchange as exchange
+from overtake_calls import TaskError
 
 __all__ = ["Dispatcher", "Lane", "Task", "TaskError", "Tasks"]
 
 _UPLOAD, _KERNEL, _DOWNLOAD, _HOST, _LIGHT, _JOIN = range(1, 7)
-_TASK_FAILED, _TASK_NOT_RUN = -13, -14
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)
-_FREE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
-
-
-class TaskError(overtake.Error):
-    """A task that failed, or was not run because one before it failed: the text names both. The exception of the task's
-    own function is the cause (`__cause__`)."""
 
 
 class _Options(ctypes.Structure):
@@ -69,7 +63,7 @@ class _Spec(ctypes.Structure):
         ("launch", _LAUNCH),
         ("run", _RUN),
         ("data", ctypes.c_size_t),
-        ("free_data", _FREE),
+        ("free_data", calls.FREE),
         ("after", ctypes.POINTER(ctypes.c_void_p)),
         ("after_count", ctypes.c_size_t),
         ("after_launch", ctypes.POINTER(ctypes.c_void_p)),
@@ -81,14 +75,13 @@ def _prototypes():
     number, handle, text = ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
     place, unsigned, level = (ctypes.POINTER(kind) for kind in (handle, ctypes.c_uint32, number))
     return {
-        "set_last_error": [text],
         "dispatcher_open": [ctypes.POINTER(_Options), place],
         "dispatcher_open_on": [place, ctypes.c_size_t, ctypes.POINTER(_Options), place],
         "dispatcher_close": [handle],
         "dispatcher_read_statistics": [handle, ctypes.POINTER(_Statistics)],
         "tasks_open": [handle, text, place],
         "tasks_free": [handle],
-        "tasks_wait": [handle],
+        "tasks_wait_for": [handle, ctypes.c_int64, level],
         "tasks_stop": [handle],
         "tasks_start": [handle],
         "tasks_named": [handle, text, place],
@@ -97,7 +90,7 @@ def _prototypes():
         "group_before": [handle, place],
         "group_behind": [handle, place],
         "submit": [handle, ctypes.POINTER(_Spec), place],
-        "task_wait": [handle],
+        "task_wait_for": [handle, ctypes.c_int64, level],
         "task_is_done": [handle, level],
         "task_hold": [handle],
         "task_release": [handle],
@@ -115,136 +108,59 @@ def _prototypes():
     }
 
 
-_lock = threading.Lock()
-_functions = {}
-
-
-def _bind(prototypes):
-    """Looks these functions of the library up."""
-    library = overtake._need(strict=True)
-    with _lock:
-        for each, arguments in prototypes.items():
-            found = getattr(library, "overtake_" + each, None)
-            if found is None:
-                text = f"{overtake.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
-                raise overtake.Unavailable(text)
-            found.restype, found.argtypes = ctypes.c_int, arguments
-            _functions[each] = found
-
-
-def _function(name):
-    """A function of the library. Only the first call looks for all of them."""
-    if not _functions:
-        _bind(_prototypes())
-    return _functions[name]
-
-
-def _call(name, *arguments):
-    _check(_function(name)(*arguments))
-
-
-def _check(code):
-    if code in (_TASK_FAILED, _TASK_NOT_RUN):
-        library = overtake._load()
-        text = library.overtake_last_error().decode(errors="replace")
-        raise TaskError(code, library.overtake_error_name(code).decode(), text)
-    overtake._check(overtake._load(), code)
-
-
-def _made(name, *arguments, kind=ctypes.c_void_p):
-    """The result that a call writes behind its last argument."""
-    result = kind()
-    _call(name, *arguments, ctypes.byref(result))
-    return result.value
-
-
-class _Work:
-    """The function of a task, and its end."""
-
-    def __init__(self, function):
-        self.function, self.value, self.error = function, None, None
-
-    def answer(self, *arguments):
-        try:
-            self.value, self.error = self.function(*arguments), None
-            return 0
-        except BaseException as error:  # no frame above this one could handle it
-            self.error = error
-            text = str(error) if isinstance(error, overtake.Error) else f"{type(error).__name__}: {error}"
-            _function("set_last_error")(text.replace("\0", " ").encode(errors="replace"))
-            return _TASK_FAILED
-
-
-# The work of tasks that have not ended, by the number that the library has for it.
-_alive = {}
-_numbers = itertools.count(1)
-
-
-def _keep(work):
-    """The number of the work, which `_free` takes away."""
-    number = next(_numbers)
-    _alive[number] = work
-    return number
-
-
-@_LAUNCH
-def _launch(lane, number):
-    return _alive[number].answer(Lane(lane))
-
-
-@_RUN
-def _run(number):
-    return _alive[number].answer()
-
-
-@_FREE
-def _free(number):
-    work = _alive.pop(number, None)
-    if work is not None:
-        work.function = None
-
-
 class Lane:
     """The inside of a launch. It is valid during the call of the function."""
 
     def __init__(self, handle):
-        self._handle = handle
+        self._handle, self._streams = handle, set()
 
     @property
     def stream(self):
         """The CUstream, as an int, in which the task's work goes: for kernel launches and calls of libraries."""
-        return _made("lane_stream", self._handle) or 0
+        return calls.made("lane_stream", self._handle) or 0
 
     @property
     def device(self):
         """The device, by its number among those of the dispatcher."""
-        return _made("lane_device", self._handle, kind=ctypes.c_uint32)
+        return calls.made("lane_device", self._handle, kind=ctypes.c_uint32)
 
     @property
     def turn(self):
         """How often the function has been called before for this task."""
-        return _made("lane_turn", self._handle, kind=ctypes.c_uint32)
+        return calls.made("lane_turn", self._handle, kind=ctypes.c_uint32)
 
     @property
     def priority(self):
         """The task's priority, the inherited one included."""
-        return _made("lane_priority", self._handle, kind=ctypes.c_int)
+        return calls.made("lane_priority", self._handle, kind=ctypes.c_int)
 
     def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
         """Copies between two addresses, at the priority of the task. Keep the memory until the task has ended."""
-        _call("lane_copy", self._handle, target, source, size, kind)
+        calls.call("lane_copy", self._handle, target, source, size, kind)
 
     def again(self):
         """The function is to be called again, after the other tasks that are ready."""
-        _call("lane_again", self._handle)
+        calls.call("lane_again", self._handle)
 
     def sync_point(self):
         """All that is submitted to the device later waits for all that has been submitted by now."""
-        _call("lane_sync_point", self._handle)
+        calls.call("lane_sync_point", self._handle)
+
+    def follow_streams(self):
+        """Has the stream of the lane wait for those that libraries have used for views."""
+        streams, self._streams = self._streams, set()
+        for stream in streams:
+            exchange.order(stream, self.stream)
+
+    def lend(self, stream):
+        """A library uses memory of the lane in a stream of its own."""
+        if stream != self.stream:
+            exchange.order(self.stream, stream)
+            self._streams.add(stream)
 
     def completes(self, other):
         """Another task, which is held, waits until this one is complete."""
-        _call("lane_completes", self._handle, other._handle)
+        calls.call("lane_completes", self._handle, other._handle)
 
 
 class Task:
@@ -253,44 +169,43 @@ class Task:
     def __init__(self, handle, work):
         self._handle, self._work, self._is_over = handle, work, False
 
-    def __del__(self):
-        free = _functions.get("task_free") if _functions else None
-        if free is not None:
-            free(self._handle)
+    def __del__(self, free=calls.free):
+        free("task_free", self)
 
-    def wait(self):
-        """Waits until the task has ended. Raises `TaskError` if it has failed or was not run."""
+    def wait(self, timeout=None):
+        """Waits until the task has ended. Raises `TaskError` if it has failed or was not run, and `TimeoutError` if it
+        has not ended after `timeout` seconds: it goes on then."""
         if not self._is_over:
             try:
-                _call("task_wait", self._handle)
+                calls.wait("task_wait_for", self._handle, timeout)
             except TaskError as error:
                 raise error from (self._work and self._work.error)
             self._is_over = True
 
-    def result(self):
+    def result(self, timeout=None):
         """Waits, and returns the value that the function has returned."""
-        self.wait()
+        self.wait(timeout)
         return self._work and self._work.value
 
     def is_done(self):
         """Whether it has ended, one way or the other."""
-        return bool(_made("task_is_done", self._handle, kind=ctypes.c_int))
+        return bool(calls.made("task_is_done", self._handle, kind=ctypes.c_int))
 
     def hold(self):
         """One more reference: the task does not start until it is released."""
-        _call("task_hold", self._handle)
+        calls.call("task_hold", self._handle)
 
     def release(self):
         """Releases a reference."""
-        _call("task_release", self._handle)
+        calls.call("task_release", self._handle)
 
     def set_priority(self, level):
         """Gives it another priority of its own. The tasks before it inherit it."""
-        _call("task_raise", self._handle, level)
+        calls.call("task_raise", self._handle, level)
 
     def before(self, other):
         """`other` comes after this task."""
-        _call("task_before", self._handle, other._handle)
+        calls.call("task_before", self._handle, other._handle)
 
 
 def _handles(tasks):
@@ -299,17 +214,17 @@ def _handles(tasks):
     return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
 
 
-def _described(kind, name, function, after):
+def _described(kind, name, function, after, **fields):
     """A task for a call that submits it, and its work. From here on the library frees it, also if the call fails."""
-    spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode()), None
+    spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), **fields), None
     spec.after, spec.after_count = _handles(after), len(after)
     if function is not None:
-        work = _Work(function)
-        spec.data, spec.free_data = _keep(work), _free
+        work = calls.Work()
         if kind in (_HOST, _LIGHT):
-            spec.run = _run
+            given, spec.run = lambda *_: function(), calls.answering("run", _RUN)
         else:
-            spec.launch = _launch
+            given, spec.launch = lambda lane, *_: function(Lane(lane)), calls.answering("launch", _LAUNCH)
+        spec.data, spec.free_data = calls.keep(given, work), calls.free_kept
     return spec, work
 
 
@@ -317,7 +232,8 @@ class Group:
     """The two tasks around a group, from `Tasks.group`."""
 
     def __init__(self, tasks):
-        self.before, self.behind = (Task(_made(name, tasks._handle), None) for name in ("group_before", "group_behind"))
+        handles = [calls.made(name, tasks._handle) for name in ("group_before", "group_behind")]
+        self.before, self.behind = (Task(handle, None) for handle in handles)
 
 
 class Tasks:
@@ -329,12 +245,10 @@ class Tasks:
 
     def __init__(self, dispatcher, name=None):
         self._dispatcher = dispatcher
-        self._handle = _made("tasks_open", dispatcher._handle, name and name.encode())
+        self._handle = calls.made("tasks_open", dispatcher._handle, name and name.encode())
 
-    def __del__(self):
-        free = _functions.get("tasks_free") if _functions else None
-        if free is not None and hasattr(self, "_handle"):
-            free(self._handle)
+    def __del__(self, free=calls.free):
+        free("tasks_free", self)
 
     def upload(self, name, launch=None, **options):
         """Copies from the host to the device: `launch(lane)`."""
@@ -366,10 +280,10 @@ class Tasks:
         return self._submit(kind, name, function, **options)
 
     def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False, retries=0):
-        spec, work = _described(kind, name, function, after)
-        spec.priority, spec.references, spec.is_named, spec.retries = priority, held, named, retries
-        spec.after_launch, spec.after_launch_count = _handles(after_launch), len(after_launch)
-        return Task(_made("submit", self._handle, ctypes.byref(spec)), work)
+        fields = {"priority": priority, "references": held, "is_named": named, "retries": retries}
+        fields.update(after_launch=_handles(after_launch), after_launch_count=len(after_launch))
+        spec, work = _described(kind, name, function, after, **fields)
+        return Task(calls.made("submit", self._handle, ctypes.byref(spec)), work)
 
     def pipeline(self, name, size, **options):
         """A pipeline of frames of `size` bytes (`overtake.Pipeline`), whose copies and tasks are of this set."""
@@ -377,29 +291,30 @@ class Tasks:
 
     def named(self, name):
         """The task to which others refer by this name, before it is submitted (`named=True`)."""
-        return Task(_made("tasks_named", self._handle, name.encode()), None)
+        return Task(calls.made("tasks_named", self._handle, name.encode()), None)
 
     @contextlib.contextmanager
     def group(self):
         """Collects the tasks of the device that are submitted in the block; they start when it ends. `as group` gives
         two tasks to come after: `group.before` ends before they start, `group.behind` when they have been launched."""
-        _call("group_begin", self._handle)
+        calls.call("group_begin", self._handle)
         try:
             yield Group(self)
         finally:
-            _call("group_end", self._handle)
+            calls.call("group_end", self._handle)
 
-    def wait(self):
-        """Waits until all tasks of the set have ended. Raises the first failure of one."""
-        _call("tasks_wait", self._handle)
+    def wait(self, timeout=None):
+        """Waits until all tasks of the set have ended. Raises the first failure of one, and `TimeoutError` if some have
+        not ended after `timeout` seconds."""
+        calls.wait("tasks_wait_for", self._handle, timeout)
 
     def stop(self):
         """From now on submitted tasks wait until the set is started."""
-        _call("tasks_stop", self._handle)
+        calls.call("tasks_stop", self._handle)
 
     def start(self):
         """Starts the tasks that have been submitted since the set was stopped."""
-        _call("tasks_start", self._handle)
+        calls.call("tasks_start", self._handle)
 
 
 # The handles of dispatchers that have not been closed.
@@ -411,7 +326,7 @@ def _close_all():
     """No function may be called in an interpreter that has ended."""
     for handle in list(_open):
         with contextlib.suppress(overtake.Error):  # in the child of a fork
-            _call("dispatcher_close", handle)
+            calls.call("dispatcher_close", handle)
 
 
 class Dispatcher:
@@ -425,13 +340,19 @@ class Dispatcher:
     ):
         size = ctypes.sizeof(_Options)
         options = _Options(size, groups, lanes, workers, tasks_max, physx_order, lane_tasks_max)
+        calls.bind(_prototypes())
         if devices is None:
-            self._handle = _made("dispatcher_open", ctypes.byref(options))
-            self.devices = (_current_device(),)
+            self._handle = calls.made("dispatcher_open", ctypes.byref(options))
+            _open.add(self._handle)
+            try:
+                self.devices = (_current_device(),)
+            except BaseException:
+                self.close()
+                raise
         else:
             contexts, self.devices = _primary_contexts(devices), tuple(devices)
-            self._handle = _made("dispatcher_open_on", contexts, len(contexts), ctypes.byref(options))
-        _open.add(self._handle)
+            self._handle = calls.made("dispatcher_open_on", contexts, len(contexts), ctypes.byref(options))
+            _open.add(self._handle)
 
     def tasks(self, name=None):
         """A new set of tasks. Several may share the dispatcher."""
@@ -444,13 +365,13 @@ class Dispatcher:
     def statistics(self):
         """The counts so far, as a dict of numbers."""
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
-        _call("dispatcher_read_statistics", self._handle, ctypes.byref(counts))
+        calls.call("dispatcher_read_statistics", self._handle, ctypes.byref(counts))
         return {name: getattr(counts, name) for name, _ in _Statistics._fields_ if name != "struct_size"}
 
     def close(self):
         """Waits for the work on the device and for functions that run, and ends the dispatcher."""
         if self._handle in _open:
-            _call("dispatcher_close", self._handle)
+            calls.call("dispatcher_close", self._handle)
             _open.discard(self._handle)
 
     def __enter__(self):
@@ -464,13 +385,13 @@ class Dispatcher:
 def _current_device():
     """The number of the device of the current context."""
     number = ctypes.c_int()
-    code = ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
+    code = exchange.driver().cuCtxGetDevice(ctypes.byref(number))
     return number.value if code == 0 else 0
 
 
 def _primary_contexts(devices):
     """Those that PyTorch, CuPy and JAX use. They are kept until the process ends."""
-    cuda, contexts = ctypes.CDLL("libcuda.so.1"), (ctypes.c_void_p * len(devices))()
+    cuda, contexts = exchange.driver(), (ctypes.c_void_p * len(devices))()
     for at, device in enumerate(devices):
         place = ctypes.byref(contexts, at * ctypes.sizeof(ctypes.c_void_p))
         code = cuda.cuInit(0) or cuda.cuDevicePrimaryCtxRetain(place, device)

@@ -15,6 +15,7 @@ dispatcher. Several replays may be under way at once: then a function is called 
 
 import ctypes
 
+import overtake_calls as calls
 import overtake_tasks as base
 
 __all__ = ["Step", "Template"]
@@ -27,7 +28,7 @@ class _StepSpec(ctypes.Structure):
     _fields_ = [
         *[("struct_size", ctypes.c_uint32), ("kind", ctypes.c_int), ("name", ctypes.c_char_p)],
         *[("priority", ctypes.c_int), ("reserved", ctypes.c_uint32), ("launch", _LAUNCH), ("run", _RUN)],
-        *[("data", ctypes.c_size_t), ("free_data", base._FREE)],
+        *[("data", ctypes.c_size_t), ("free_data", calls.FREE)],
         *[("after", ctypes.POINTER(ctypes.c_size_t)), ("after_count", ctypes.c_size_t)],
     ]
 
@@ -35,7 +36,7 @@ class _StepSpec(ctypes.Structure):
 class _ReplaySpec(ctypes.Structure):
     _fields_ = [
         *[("struct_size", ctypes.c_uint32), ("priority", ctypes.c_int), ("device", ctypes.c_uint32)],
-        *[("reserved", ctypes.c_uint32), ("arguments", ctypes.c_size_t), ("free_arguments", base._FREE)],
+        *[("reserved", ctypes.c_uint32), ("arguments", ctypes.c_size_t), ("free_arguments", calls.FREE)],
         *[("after", ctypes.POINTER(ctypes.c_void_p)), ("after_count", ctypes.c_size_t)],
     ]
 
@@ -51,25 +52,6 @@ def _prototypes():
     }
 
 
-# A replay's arguments are the function of a `_Work`, whose error is that of the task that has failed.
-@_LAUNCH
-def _launch(lane, arguments, step):
-    return _answer(arguments, step, base.Lane(lane))
-
-
-@_RUN
-def _run(arguments, step):
-    return _answer(arguments, step)
-
-
-def _answer(arguments, step, *lane):
-    replay, function = base._alive[arguments], base._alive[step].function
-    work = base._Work(function)
-    code = work.answer(*lane, replay.function)
-    replay.error = replay.error or work.error
-    return code
-
-
 class Step:
     """A task of a template: others come after it."""
 
@@ -82,13 +64,11 @@ class Template:
     decorator. Options: `after`, a list of steps of this template that it comes after; `priority`, its least one."""
 
     def __init__(self):
-        base._bind(_prototypes())
-        self._handle = base._made("template_new")
+        calls.bind(_prototypes())
+        self._handle = calls.made("template_new")
 
-    def __del__(self, base=base):
-        free = base._functions.get("template_free") if base._functions else None
-        if free is not None and getattr(self, "_handle", None):
-            free(self._handle)
+    def __del__(self, free=calls.free):
+        free("template_free", self)
 
     def upload(self, name, launch=None, **options):
         """Copies from the host to the device: `launch(lane, arguments)`."""
@@ -122,17 +102,19 @@ class Template:
         spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
         spec.after_count = len(after)
         if kind in (base._HOST, base._LIGHT):
-            spec.run = _run
+            spec.run = calls.answering("run_step", _RUN)
+            given = lambda lane, addresses, replay: function(calls.alive[replay].function)
         else:
-            spec.launch = _launch
+            spec.launch = calls.answering("launch_step", _LAUNCH)
+            given = lambda lane, addresses, replay: function(base.Lane(lane), calls.alive[replay].function)
         # From here on the library frees it, also if the call fails.
-        spec.data, spec.free_data = base._keep(base._Work(function)), base._free
-        return Step(self, base._made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t))
+        spec.data, spec.free_data = calls.keep(given), calls.free_kept
+        return Step(self, calls.made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t))
 
     def fix(self):
         """Ends the recording: each replay makes the same launches, with the same arguments. A replay of kernels is one
         launch of a CUDA graph then; the functions are called once for each priority, while that is captured."""
-        base._call("template_fix", self._handle)
+        calls.call("template_fix", self._handle)
         return self
 
     def replay(self, tasks, arguments=None, priority=0, device=0, after=()):
@@ -140,6 +122,6 @@ class Template:
         stands for all of them. The first replay ends the recording."""
         spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
         spec.after, spec.after_count = base._handles(after), len(after)
-        work = base._Work(arguments)
-        spec.arguments, spec.free_arguments = base._keep(work), base._free
-        return base.Task(base._made("template_replay", self._handle, tasks._handle, ctypes.byref(spec)), work)
+        work = calls.Work()
+        spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
+        return base.Task(calls.made("template_replay", self._handle, tasks._handle, ctypes.byref(spec)), work)

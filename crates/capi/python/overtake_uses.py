@@ -4,8 +4,8 @@ import ctypes
 import math
 import re
 
+import overtake_calls as calls
 import overtake_exchange as exchange
-import overtake_tasks as base
 
 READ, WRITE, READ_WRITE, DISCARD, RELAXED, SUM, MIN, MAX = range(1, 9)
 _OPERATORS = {"sum": SUM, "min": MIN, "max": MAX}
@@ -18,15 +18,6 @@ class Argument(ctypes.Structure):
 
     _fields_ = [("array", ctypes.c_void_p), ("mode", ctypes.c_int), ("element_type", ctypes.c_uint32)]
     _fields_ += [(name, ctypes.c_size_t) for name in ("first", "count", "value", "value_bytes")]
-
-
-def free(name, owner, base=base):
-    """Frees the handle of an object that goes, unless the interpreter does: then the names of modules are None, and
-    functions are found by their default arguments only."""
-    free = base._functions.get(name) if base._functions else None
-    handle = getattr(owner, "_handle", None)
-    if free is not None and handle:
-        free(handle)
 
 
 def shape_of(shape):
@@ -47,9 +38,9 @@ class Use:
         view = elements_of(address, self.shape(), self.array)
         return view.toreadonly() if self.mode == READ else view
 
-    def on_device(self, address, device=0):
+    def on_device(self, address, device=0, lane=None):
         array = self.array
-        return exchange.View(address, self.shape(), array.dtype, array.device_numbers[device], array)
+        return exchange.View(address, self.shape(), array.dtype, array.device_numbers[device], array, lane)
 
     def element_type(self):
         """The number of the type of a reduction."""
@@ -140,11 +131,12 @@ class Kernel:
     which is used as the signature says, a `Use` of a part of one, or a number. Options: those of `Arrays.launch`, and
     `shared_bytes`."""
 
-    def __init__(self, arrays, handle, name, signature):
+    def __init__(self, arrays, handle, name, signature, function=None):
         self._arrays, self._handle, self.name = arrays, handle, name
+        self._function = function  # its module is another library's, and is unloaded with it
         self._parameters = _parameters(signature)
 
-    def __del__(self, free=free):
+    def __del__(self, free=calls.free):
         free("kernel_free", self)
 
     def __call__(self, grid, block, shared_bytes=0, name=None, **options):

@@ -137,11 +137,12 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
 /// before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
 /// does nothing.
 ///
-/// Threads: any, but no other thread may be inside a copy of the same context.
+/// Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_close() -> c_int {
     fence("overtake_close", || {
         tasks::refuse_while_open("overtake_close")?;
+        tasks::callback::refuse_inside("overtake_close")?;
         let table = table();
         checked(table, (table.close)())
     })

@@ -11,7 +11,8 @@
 //! | `provider.rs` | the table of functions that does the work: the drop-in's, or that of our own layer |
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |
-//! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size |
+//! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size, and arrays |
+//! | `patience.rs` | times that calls may wait, and other spans |
 //! | `arrays/` | arrays, and computations that use them |
 //! | `pipelines/` | pipelines: frames from a producer to a consumer, in stages with buffers |
 //! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
@@ -29,6 +30,7 @@ pub mod exports;
 mod failure;
 mod native;
 mod off;
+pub mod patience;
 pub mod pipelines;
 mod provider;
 pub mod queue;

@@ -70,6 +70,10 @@ impl Queue {
         let count = overtake_priorities();
         let wrong = || Failure::argument(&format!("{call}: priority {number} is not 1 (bulk) to {count}"));
         let is_known = (1..=count).contains(&number);
+        if reserve > CopyQueue::RESERVE_MAX {
+            let most = CopyQueue::RESERVE_MAX;
+            return Err(Failure::argument(&format!("{call}: reserve is {reserve} copies, at most {most}")));
+        }
         let priority = u8::try_from(number).ok().filter(|_| is_known).and_then(Priority::new).ok_or_else(wrong)?;
         let layer = std::ptr::eq(table(), shim::table()).then(shim::layer).and_then(Result::ok);
         let context = native::driver()?.context_current()?;
@@ -117,8 +121,8 @@ fn take(call: &str, handle: *const overtake_copy_queue) -> Outcome<Queue> {
 }
 
 /// Opens a queue of copies and sets for `stream`, in the calling thread's current context. Each copy has `priority`: 1
-/// (bulk) to overtake_priorities(). A launch has room for `reserve` copies of 4 KiB; one that is full goes at once. The
-/// first queue of a context loads a kernel, and may wait for all work in the context.
+/// (bulk) to overtake_priorities(). A launch has room for `reserve` copies of 4 KiB, at most 1048576; one that is full
+/// goes at once. The first queue of a context loads a kernel, and may wait for all work in the context.
 ///
 /// Copies of up to 64 KiB between the device and pinned memory share one launch for each direction; others go as with
 /// overtake_memcpy_async. Under the drop-in all go as with overtake_memcpy_batch_async.

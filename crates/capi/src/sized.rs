@@ -76,6 +76,21 @@ pub unsafe fn write<T: Copy>(call: &str, name: &str, output: *mut T, bytes_min: 
     Ok(())
 }
 
+/// The elements of an array of the caller's. No array has more bytes than an address space.
+///
+/// # Safety
+/// `start` is null or points at `count` elements, which outlive the result.
+pub unsafe fn slice<'a, T>(call: &str, name: &str, start: *const T, count: usize) -> Outcome<&'a [T]> {
+    let wrong = |why: &str| Failure::argument(&format!("{call}: {name} is an array of {count} elements, {why}"));
+    match count.checked_mul(size_of::<T>()) {
+        Some(0) => Ok(&[]),
+        Some(_) if start.is_null() => Err(wrong("not null")),
+        // SAFETY: not null, the caller's promise for so many, and no more than a slice may have.
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(unsafe { std::slice::from_raw_parts(start, count) }),
+        _ => Err(wrong("more than there is memory for")),
+    }
+}
+
 /// The size of a structure, as its first field has it.
 pub fn bytes_of<T>() -> u32 {
     u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
@@ -120,6 +135,23 @@ mod tests {
         assert!(first_of(&new).is_err());
         // SAFETY: a null pointer is refused.
         assert!(unsafe { read("call", "it", std::ptr::null::<First>(), 8) }.is_err());
+    }
+
+    #[test]
+    fn arrays_are_no_longer_than_memory() {
+        let numbers = [1_u64, 2];
+        let said = |failure: Failure| failure.text.to_str().unwrap().to_owned();
+        // SAFETY: the array has as many elements as it says, or is refused without a look at it.
+        unsafe {
+            assert_eq!(slice("call", "after", numbers.as_ptr(), 2), Ok(&numbers[..]));
+            assert_eq!(slice("call", "after", std::ptr::null::<u64>(), 0), Ok(&[][..]));
+            let refused = slice("call", "after", std::ptr::null::<u64>(), 1).unwrap_err();
+            assert_eq!(said(refused), "call: after is an array of 1 elements, not null");
+            for count in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8 + 1] {
+                let refused = slice("call", "after", numbers.as_ptr(), count).unwrap_err();
+                assert!(said(refused).ends_with("more than there is memory for"), "{count}");
+            }
+        }
     }
 
     #[test]

@@ -7,11 +7,17 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 100] = [
+const EXPORTS: [&str; 109] = [
     "overtake_access_close",
     "overtake_admission_free",
     "overtake_admission_open",
     "overtake_adopt_stream",
+    "overtake_answer_launch",
+    "overtake_answer_launch_step",
+    "overtake_answer_launch_uses",
+    "overtake_answer_run",
+    "overtake_answer_run_step",
+    "overtake_answer_run_uses",
     "overtake_array_adopt",
     "overtake_array_bring",
     "overtake_array_free",
@@ -24,6 +30,7 @@ const EXPORTS: [&str; 100] = [
     "overtake_arrays_read_statistics",
     "overtake_arrays_read_times",
     "overtake_arrays_wait",
+    "overtake_arrays_wait_for",
     "overtake_close",
     "overtake_compute",
     "overtake_copy_queue_close",
@@ -95,12 +102,14 @@ const EXPORTS: [&str; 100] = [
     "overtake_task_raise",
     "overtake_task_release",
     "overtake_task_wait",
+    "overtake_task_wait_for",
     "overtake_tasks_free",
     "overtake_tasks_named",
     "overtake_tasks_open",
     "overtake_tasks_start",
     "overtake_tasks_stop",
     "overtake_tasks_wait",
+    "overtake_tasks_wait_for",
     "overtake_template_add",
     "overtake_template_fix",
     "overtake_template_free",
@@ -181,7 +190,7 @@ fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
 #[test]
 fn the_numbers_of_the_header_are_those_of_the_library() {
     use overtake_c::tasks::{dispatcher, task};
-    use overtake_c::{copies, exports};
+    use overtake_c::{copies, exports, patience};
     let before = [
         ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
         ("OVERTAKE_VERSION_MINOR", exports::OVERTAKE_VERSION_MINOR),
@@ -198,6 +207,7 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_COPY_DEVICE_TO_HOST", copies::OVERTAKE_COPY_DEVICE_TO_HOST),
         ("OVERTAKE_COPY_DEVICE_TO_DEVICE", copies::OVERTAKE_COPY_DEVICE_TO_DEVICE),
         ("OVERTAKE_COPY_DEFAULT", copies::OVERTAKE_COPY_DEFAULT),
+        ("OVERTAKE_FOR_EVER", patience::OVERTAKE_FOR_EVER as i32),
         ("OVERTAKE_ORDER_DEFAULT", dispatcher::OVERTAKE_ORDER_DEFAULT),
         ("OVERTAKE_ORDER_PHYSX", dispatcher::OVERTAKE_ORDER_PHYSX),
         ("OVERTAKE_TASK_UPLOAD", task::OVERTAKE_TASK_UPLOAD),
@@ -270,8 +280,8 @@ fn of_errors() -> [(&'static str, i32); 19] {
     ]
 }
 
-fn of_pipelines() -> [(&'static str, i32); 11] {
-    use overtake_c::pipelines::{frame, options};
+fn of_pipelines() -> [(&'static str, i32); 10] {
+    use overtake_c::pipelines::options;
     [
         ("OVERTAKE_BEHIND_BLOCK", options::OVERTAKE_BEHIND_BLOCK),
         ("OVERTAKE_BEHIND_DROP_NEWEST", options::OVERTAKE_BEHIND_DROP_NEWEST),
@@ -283,7 +293,6 @@ fn of_pipelines() -> [(&'static str, i32); 11] {
         ("OVERTAKE_FRAME_OVERDUE", options::OVERTAKE_FRAME_OVERDUE),
         ("OVERTAKE_FRAME_GIVEN_UP", options::OVERTAKE_FRAME_GIVEN_UP),
         ("OVERTAKE_FRAME_FAILED", options::OVERTAKE_FRAME_FAILED),
-        ("OVERTAKE_FOR_EVER", frame::OVERTAKE_FOR_EVER as i32),
     ]
 }
 

@@ -327,9 +327,11 @@ const HEADERS: [(&str, &str); 4] =
     [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
 
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 11] = [
+const ALL: [&str; 13] = [
     "copies.c",
     "queue.c",
+    "bounds.c",
+    "storm.c",
     "refusals.c",
     "scopes.cpp",
     "tasks.c",

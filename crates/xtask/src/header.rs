@@ -42,18 +42,20 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 23] = [
+    const SOURCES: [&str; 25] = [
         "exports.rs",
         "codes.rs",
         "statistics.rs",
         "copies.rs",
         "queue.rs",
+        "patience.rs",
         "tasks/callback.rs",
         "tasks/dispatcher.rs",
         "tasks/set.rs",
         "tasks/task.rs",
         "tasks/lane.rs",
         "tasks/template.rs",
+        "tasks/answer.rs",
         "arrays/store.rs",
         "arrays/array.rs",
         "arrays/access.rs",

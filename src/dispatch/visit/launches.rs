@@ -11,10 +11,12 @@ use crate::dispatch::kit::Launching;
 use crate::dispatch::marks::Joins;
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::shared::{Held, Shared};
+use crate::dispatch::step::Told;
 use crate::work::captures;
 use crate::work::caught::caught;
+use crate::work::failed::Failed;
 use crate::work::fault::Reason;
-use crate::work::function::{More, WorkResult};
+use crate::work::function::More;
 use crate::work::lane::{Call, Lane};
 
 impl Shared {
@@ -73,7 +75,7 @@ impl Shared {
         joins: Joins<'_>,
         copies: &mut Vec<CopyHandle>,
         visit: &Visit<'s>,
-        outcome: WorkResult<More>,
+        outcome: Told,
     ) -> bool {
         let (outcome, lost) = self.look_after(&launching.call, outcome, visit);
         held.take_again();
@@ -95,7 +97,7 @@ impl Shared {
         launching: &mut Launching,
         copies: &mut Vec<CopyHandle>,
         visit: &Visit<'_>,
-    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+    ) -> (Told, Option<Box<hal::Error>>) {
         let outcome = self.call(launching, self.lane(launching.call.lane), copies, visit);
         if outcome.is_err() || visit.site.is_lent(&launching.call) {
             self.look_after(&launching.call, outcome, visit)
@@ -111,28 +113,23 @@ impl Shared {
         stream: &PriorityStream,
         copies: &mut Vec<CopyHandle>,
         visit: &Visit<'_>,
-    ) -> WorkResult<More> {
+    ) -> Told {
         let Launching { call, work } = launching;
         let mut entered = Lane { site: &visit.site, stream, call, copies, beside: None };
         let mut more = More::Done;
         // Read alone: a move would read eight bytes where the function has written one, and wait for all stores before.
-        caught(|| work.launch(&mut entered).map(|it| more = it)).map(|()| more)
+        caught(|| work.launch(&mut entered).map(|it| more = it)).map(|()| more).map_err(Failed::of)
     }
 
     /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
     /// the launch, and the error of a device that is lost.
     #[inline(never)]
-    fn look_after(
-        &self,
-        call: &Call,
-        mut outcome: WorkResult<More>,
-        visit: &Visit<'_>,
-    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+    fn look_after(&self, call: &Call, mut outcome: Told, visit: &Visit<'_>) -> (Told, Option<Box<hal::Error>>) {
         let (driver, stream) = (&*self.driver, self.lane(call.lane).raw());
         if visit.site.is_lent(call) {
             let (left_open, lost) = self.end_captured(call);
             if left_open {
-                outcome = Err(captures::LEFT_OPEN.into());
+                outcome = Err(Failed::with(captures::LEFT_OPEN));
             }
             if lost.is_some() {
                 return (outcome, lost);

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hal::Nanos;
+use hal::{Code, Nanos};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{Array, ArrayOptions, Arrays, discard, read};
-use overtake::task::Handle;
+use overtake::data::{Array, ArrayOptions, Arrays, Sum, discard, read, read_write, reduce};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::heap::HeapOptions;
+use overtake::task::{Error, Handle, More, Tasks};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -139,4 +141,103 @@ pub fn in_a_function(rig: &Rig) -> Outcome {
     ensure!(has_run.load(Ordering::Relaxed), "it saw other values");
     ensure!(host.now().since(began) < Nanos::from_ms(10_000), "the function has waited for itself");
     Ok(bed.arrays.wait()?)
+}
+
+/// A task without work that the program holds is none of a guard: it fails, and is not waited for.
+pub fn a_held_join_of_the_program_fails(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let set = Tasks::new(&bed.dispatcher);
+    let arrays = Arrays::of(set.clone(), ArrayOptions::default())?;
+    let (host, began) = (rig.driver().host(), rig.driver().host().now());
+    let held = set.join("held").held().submit()?;
+    drop(arrays);
+    ensure!(host.now().since(began) < Nanos::from_ms(10_000), "it was waited for");
+    has_failed(&held)
+}
+
+/// The first error is told, and the results of all other arrays are there.
+pub fn is_told_behind_a_lost_array(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let [source, _] = two_arrays(&bed)?;
+    let adopt = || Ok::<_, Failure>(bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?);
+    let (before, lost, behind) = (adopt()?, adopt()?, adopt()?);
+    doors::add(&bed, "before", &source, &source, &before).submit()?;
+    doors::add(&bed, "lost", &source, &source, &lost).submit()?;
+    doors::add(&bed, "behind", &source, &source, &behind).submit()?;
+    let broken = bed.arrays.launch("broken", (discard(&lost),), |_, _| -> Result<More, _> { Err("no luck".into()) });
+    ensure!(broken.submit()?.wait().is_err(), "it fails");
+    let Bed { arrays, tasks, dispatcher, .. } = bed;
+    let error = arrays.finish().expect_err("an array is lost").to_string();
+    ensure!(error.contains("task \"broken\" failed: no luck"), "{error}");
+    drop((tasks, dispatcher));
+    for array in [before, behind] {
+        let memory = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+        same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
+    }
+    Ok(())
+}
+
+/// An array that cannot be brought to its memory keeps no other one from that.
+pub fn is_told_behind_one_without_memory(rig: &Rig) -> Outcome {
+    const BYTES: u64 = 4 << 20;
+    let pinned = HeapOptions { page_bytes: 64 << 10, max_bytes: 1 << 20, ..HeapOptions::default() };
+    let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { pinned, ..ArrayOptions::default() })?;
+    let (memory, [source, _]) = (rig.buffer(BYTES)?, two_arrays(&bed)?);
+    let large = doors::adopt(&bed, memory, ())?;
+    let good = bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+    doors::add(&bed, "sum", &source, &source, &good).submit()?;
+    // It is combined with the array on the host, where that finds no memory.
+    let adds = bed.arrays.launch("adds", (reduce(&large, Sum).part(0..1),), |_, _| Ok(More::Done));
+    adds.submit()?;
+    let Bed { arrays, tasks, dispatcher, .. } = bed;
+    let error = arrays.finish().expect_err("there is no memory");
+    ensure!(matches!(&error, Error::Driver(error) if error.code() == Code::OUT_OF_MEMORY), "{error}");
+    drop((tasks, dispatcher));
+    let memory = good.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+    same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])
+}
+
+/// More arrays than there is room for tasks have their results.
+pub fn waits_for_room(rig: &Rig) -> Outcome {
+    const MANY: usize = 12;
+    let bed = bed::open(rig)?;
+    let options = DispatchOptions { tasks_max: 4, ..DispatchOptions::default() };
+    let dispatcher = Dispatcher::open(&bed.overtake, options)?;
+    let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
+    let mut adopted = Vec::new();
+    for _ in 0..MANY {
+        let array = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+        array.overwrite()?.fill(1.0);
+        doors::add_of_arrays(&bed, &arrays, &array).submit()?.wait()?;
+        adopted.push(array);
+    }
+    arrays.finish()?;
+    drop(dispatcher);
+    for array in adopted {
+        let memory = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+        same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
+    }
+    Ok(())
+}
+
+/// A function cannot wait for the others, and is told so.
+pub fn not_in_a_function(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let arrays = Arrays::open(&bed.dispatcher, ArrayOptions::default())?;
+    let finish = bed.tasks.host("finishes", move || Ok(arrays.finish()?)).submit()?;
+    let error = finish.wait().expect_err("it may not wait").to_string();
+    ensure!(error.contains("end the arrays outside"), "{error}");
+    Ok(())
+}
+
+/// Results that no dispatcher can bring any more are told of.
+pub fn of_closed(rig: &Rig) -> Outcome {
+    let Bed { arrays, tasks, dispatcher, overtake, .. } = bed::open(rig)?;
+    let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&overtake, COUNT)?)?;
+    adopted.overwrite()?.fill(1.0);
+    arrays.launch("stays", (read_write(&adopted),), |_, _| Ok(More::Done)).submit()?.wait()?;
+    drop((tasks, dispatcher));
+    let error = arrays.finish().expect_err("its results are on the device");
+    ensure!(matches!(error, Error::Closed { .. }), "{error}");
+    Ok(())
 }

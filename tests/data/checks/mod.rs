@@ -9,12 +9,15 @@ mod oracle;
 mod random;
 mod ranks;
 mod reductions;
+mod refusals;
 mod relaxed;
 mod replays;
 mod retries;
 mod room;
 mod scenarios;
 mod sections;
+mod streams;
+pub mod threads;
 mod times;
 mod transfers;
 mod views;
@@ -36,7 +39,9 @@ pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         of_templates pinned;
-    end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function;
+    end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function
+        a_held_join_of_the_program_fails is_told_behind_a_lost_array
+        is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
     failures: of_a_computation unwritten aliased repeated;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
@@ -44,12 +49,16 @@ pub const ALL: &[(&str, Check)] = checks! {
         values_on_two values_on_four values_without_links values_where_chosen;
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
-        refused adopted;
+        refused twice_in_one adopted;
+    refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
+        give_their_priority;
+    streams: pass_no_failure_on;
+    threads: submit_in_functions;
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;

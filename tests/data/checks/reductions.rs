@@ -140,6 +140,35 @@ pub fn one_that_fails(rig: &Rig) -> Outcome {
     same("written again", &word.read()?[0], &6)
 }
 
+/// A function with two reductions of the same elements is refused: where many are under way both would get one memory.
+pub fn twice_in_one(rig: &Rig) -> Outcome {
+    const MANY: u32 = 20;
+    let bed = bed::open(rig)?;
+    let sums = bed.arrays.array_of(&[0_u32; 4])?;
+    let mut held = Vec::new();
+    for _ in 0..MANY {
+        let add = bed.arrays.host("adds", (reduce(&sums, Sum),), |(sums,)| {
+            sums[0] += 1;
+            Ok(())
+        });
+        held.push(add.held().submit()?);
+    }
+    let twice = bed.arrays.host("twice", (reduce(&sums, Sum), reduce(&sums, Sum)), |(one, other)| {
+        if one.as_ptr() == other.as_ptr() { Err("it has one memory twice".into()) } else { Ok(()) }
+    });
+    let error = twice.submit().expect_err("it is refused").to_string();
+    ensure!(error.contains("uses the same bytes of an array twice"), "{error}");
+    let halves = (reduce(&sums, Sum).part(0..2), reduce(&sums, Sum).part(2..4));
+    let halves = bed.arrays.host("halves", halves, |(left, right)| {
+        left[0] += 1;
+        right[0] += 1;
+        Ok(())
+    });
+    halves.submit()?;
+    held.iter().try_for_each(|task| task.release())?;
+    same("the sums", &sums.read()?.to_vec(), &vec![MANY + 1, 0, 1, 0])
+}
+
 /// Elements that were never written, or are frozen, are refused, and so are repeated reductions.
 pub fn refused(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

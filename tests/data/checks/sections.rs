@@ -1,7 +1,7 @@
 //! Sections: computations inside that are one computation to the others.
 
 use overtake::data::{Array, Section, discard, read, read_write, write};
-use overtake::task::Handle;
+use overtake::task::{Handle, More};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -146,4 +146,20 @@ pub fn span_devices(rig: &Rig) -> Outcome {
     doors::add(&bed, "here", &results, &given, &results).on(0).submit()?;
     same("three", &results.read()?[COUNT - 1], &3.0)?;
     Ok(end.wait()?)
+}
+
+/// Computations inside have at least the priority of their section, before that ends.
+pub fn give_their_priority(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let array = bed.arrays.array_of(&[1_u32; 8])?;
+    let (section, (inside,)) = bed.arrays.section("urgent", (read(&array),)).priority(bed::urgent()).open()?;
+    let (tells, told) = std::sync::mpsc::channel();
+    let tell = section.launch("inside", (read(&inside),), move |lane, _| {
+        tells.send(lane.priority())?;
+        Ok(More::Done)
+    });
+    tell.submit()?.wait()?;
+    same("its priority", &told.recv().ok(), &Some(bed::urgent()))?;
+    section.end()?.wait()?;
+    Ok(())
 }

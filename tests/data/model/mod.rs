@@ -3,6 +3,7 @@
 mod faults;
 mod kept;
 mod overlap;
+mod real_time;
 mod urgency;
 
 use crate::failure::{Failure, Outcome};
@@ -25,6 +26,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
     ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
+    ("real_time::functions_submit", real_time::functions_submit),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
     ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
     ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),
@@ -33,6 +35,11 @@ pub const ALL: &[(&str, OnModel)] = &[
 /// Runs a check on a fresh software GPU that knows the kernels of the suite.
 fn on<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> Result<T, Failure> {
     machine::on(workloads::register, check)
+}
+
+/// The same in real time.
+fn on_real_time<T>(check: impl FnOnce(&Rig) -> Result<T, Failure>) -> Result<T, Failure> {
+    machine::on(|builder| workloads::register(builder.clock(softgpu::Clock::FreeRunning)), |_, rig| check(rig))
 }
 
 /// The same with two devices.

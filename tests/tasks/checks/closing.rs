@@ -151,3 +151,16 @@ pub fn by_its_own_task(rig: &Rig) -> Outcome {
     }
     Ok(())
 }
+
+/// A function drops the dispatcher that runs the function around it: it is inside of both.
+pub fn by_a_task_of_another(rig: &Rig) -> Outcome {
+    let (Bed { dispatcher, tasks, .. }, other) = (bed::open(rig)?, bed::open(rig)?);
+    let (own, inner) = (Arc::new(Mutex::new(Some(dispatcher))), other.tasks.clone());
+    let submit = move || Ok(inner.light("inner", move || drop_with(lock(&own).take())).submit().map(drop)?);
+    let outer = tasks.light("outer", submit).submit()?;
+    bed::eventually(rig, "the function ends", || outer.is_done())?;
+    let is_closed = || matches!(tasks.join("late").submit(), Err(Error::Closed { .. }));
+    bed::eventually(rig, "the dispatcher is closed", is_closed)?;
+    outer.wait()?;
+    Ok(other.tasks.wait()?)
+}

@@ -52,7 +52,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     captures: left_open ended beside;
     chains: bytes bounded many turns;
     children: of_a_fork exit_in_the_middle;
-    closing: in_the_middle beside_submitters by_its_own_task;
+    closing: in_the_middle beside_submitters by_its_own_task by_a_task_of_another;
     creation: none_after_warm_up;
     devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
@@ -63,15 +63,17 @@ pub const ALL: &[(&str, Check)] = checks! {
         of_others_have_a_task_for_each_step;
     live: of_a_known_rate late_after_a_period replays_of_frames;
     members: partitioned unified counted handed_over released_by_all failures refused futures;
-    order: through_the_host completes after_launch foreign held_and_released inherited cycles;
+    order: through_the_host completes after_launch after_the_launch_of_a_failure more_launches_than_room
+        foreign held_and_released inherited cycles waits_end_with_their_time;
     physx: turns phases fork join sync_points;
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics
         futures given_up;
     random: bytes failures;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
-    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain;
+    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
-    sets: start_and_stop named never_submitted groups first_failure;
+    sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
+        started_beside_one_that_has_ended groups groups_beside_a_thread_that_dispatches first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;
     templates: arguments priorities failures refused turns;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;

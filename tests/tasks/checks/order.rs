@@ -1,11 +1,12 @@
 //! The order of tasks: edges, references, priorities.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hal::Nanos;
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Lane, More, Refused};
+use overtake::task::{Error, Handle, Lane, More, Refused};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -34,6 +35,30 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     last.after(&join).submit()?.wait()?;
     let stream = rig.stream()?;
     same("the word", &rig.download(word, stream)?[0], &7)
+}
+
+/// A wait for a time ends with it, and leaves the task and its set as they are. One that ends before waits no longer.
+pub fn waits_end_with_their_time(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (spin, host) = (bed.kernels.spin.clone(), rig.driver().host());
+    let held = bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
+        doors::spin(lane, &spin, Nanos::from_us(300))?;
+        Ok(More::Done)
+    });
+    let held = held.held().submit()?;
+    let start = host.now();
+    same("the wait for a task", &held.wait_for(Duration::from_micros(200))?, &None)?;
+    same("the wait for a set", &bed.tasks.wait_for(Duration::from_micros(200))?, &None)?;
+    let waited = host.now().since(start);
+    ensure!(waited >= Nanos::from_us(400), "two waits of 200 us took {waited}");
+    held.release()?;
+    same("the wait for a task that runs", &held.wait_for(Duration::from_secs(50))?, &Some(()))?;
+    same("the wait for a set without tasks", &bed.tasks.wait_for(Duration::MAX)?, &Some(()))?;
+    same("the wait for a task that has ended", &held.wait_for(Duration::ZERO)?, &Some(()))?;
+    let fails = bed.tasks.host("fails", || Err("the file is empty".into())).submit()?;
+    let failed = fails.wait_for(Duration::from_secs(50));
+    ensure!(matches!(failed, Err(Error::Failed(_))), "a failed task gives {failed:?}");
+    Ok(())
 }
 
 /// A task that is started by another one, from inside its launch, runs when that one has completed (PX-19).
@@ -82,6 +107,51 @@ pub fn after_launch(rig: &Rig) -> Outcome {
     // A task that has ended is no obstacle.
     bed.tasks.host("after", || Ok(())).after_launch(&task).submit()?.wait()?;
     Ok(())
+}
+
+/// A task behind the launch of one that fails before it is not run, whenever it is submitted.
+pub fn after_the_launch_of_a_failure(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let bad = bed.tasks.kernel("bad", |_: &mut Lane<'_>| Err("no luck".into())).held().submit()?;
+    let not_run = bed.tasks.light("not run", log.function("not run")).after(&bad).submit()?;
+    let behind = |name: &str, task: &Handle| -> Result<[Handle; 2], Error> {
+        let light = bed.tasks.light(name, log.function("light")).after_launch(task).submit()?;
+        Ok([light, bed.tasks.kernel(name, log.launch("kernel")).after_launch(task).submit()?])
+    };
+    let mut tasks = Vec::new();
+    tasks.extend([behind("early", &bad)?, behind("early", &not_run)?]);
+    bad.release()?;
+    ensure!(bad.wait().is_err() && not_run.wait().is_err(), "they fail");
+    // The graph has forgotten both.
+    bed.tasks.wait()?;
+    tasks.extend([behind("late", &bad)?, behind("late", &not_run)?]);
+    let named = bed.tasks.light("named", log.function("named")).after_launch(&bad).submit_named()?;
+    for task in tasks.iter().flatten().chain([&named]) {
+        let error = task.wait().err();
+        ensure!(matches!(&error, Some(Error::NotRun { fault, .. }) if fault.task == "\"bad\""), "{error:?}");
+    }
+    log.is(&[])?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// A task that finds no room for all that it comes after is refused, and leaves nothing.
+pub fn more_launches_than_room(rig: &Rig) -> Outcome {
+    let options = DispatchOptions { tasks_max: 4, ..DispatchOptions::default() };
+    let bed = bed::open_with(rig, options)?;
+    let log = Log::default();
+    let first = bed.tasks.light("first", log.function("first")).held().submit()?;
+    let many = bed.tasks.kernel("many", log.launch("many"));
+    let refused = (0..17).fold(many, |task, _| task.after_launch(&first)).submit();
+    ensure!(matches!(refused, Err(Error::Refused(Refused::WouldBlock))), "{refused:?}");
+    let named = bed.tasks.kernel("named", log.launch("named"));
+    let refused = (0..17).fold(named, |task, _| task.after_launch(&first)).submit_named();
+    ensure!(matches!(refused, Err(Error::Refused(Refused::WouldBlock))), "{refused:?}");
+    bed.tasks.kernel("other", log.launch("other")).after_launch(&first).submit()?;
+    first.release()?;
+    bed.tasks.wait()?;
+    log.is(&["first", "other"])?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
 /// Tasks of two dispatchers have no order, and say so.

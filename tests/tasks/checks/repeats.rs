@@ -110,3 +110,24 @@ pub fn that_asks_in_vain(rig: &Rig) -> Outcome {
     bed.tasks.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
+
+/// A loop behind a task that fails has that failure, whether it is there when the loop is submitted or comes later.
+pub fn behind_a_failure(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let template = adds(&bed)?;
+    let fails = |name| bed.tasks.light(name, || Err("no picture".into())).held().submit();
+    for is_early in [true, false] {
+        let bad = fails("bad")?;
+        if is_early {
+            bad.release()?;
+            ensure!(bad.wait().is_err(), "it fails");
+        }
+        let told = template.repeat(&bed.tasks, || Ok(None)).after(&bad).submit();
+        if !is_early {
+            bad.release()?;
+        }
+        let error = told.and_then(|end| end.wait()).expect_err("the task before it fails").to_string();
+        ensure!(error.contains("task \"bad\" failed: no picture"), "{error}");
+    }
+    Ok(bed.tasks.wait()?)
+}

@@ -1,5 +1,9 @@
 //! Sets of tasks: starting them, names, groups, failures.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::Nanos;
 use overtake::task::{Error, Refused, Tasks};
 
 use crate::bed;
@@ -60,6 +64,86 @@ pub fn never_submitted(rig: &Rig) -> Outcome {
     ensure!(matches!(error, Error::Refused(Refused::NameTaken { .. })), "{error}");
     twice.release()?;
     Ok(twice.wait()?)
+}
+
+/// A named task behind one that has failed is not run, and neither are those after it.
+pub fn named_behind_a_failure(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let bad = bed.tasks.host("bad", || Err("no file".into())).submit()?;
+    ensure!(bad.wait().is_err(), "it fails");
+    bed.tasks.wait()?;
+    let after = bed.tasks.kernel("after", log.launch("after")).after(&bed.tasks.named("named")?).submit()?;
+    let named = bed.tasks.kernel("named", log.launch("named")).after(&bad).submit_named()?;
+    for task in [&named, &after] {
+        let error = task.wait().err();
+        ensure!(matches!(&error, Some(Error::NotRun { fault, .. }) if fault.task == "\"bad\""), "{error:?}");
+    }
+    log.is(&[])?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// A named task waits for the start of its set if it is submitted while that is stopped, whenever it was named.
+pub fn named_and_stopped(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (log, set) = (Log::default(), Tasks::with_name(&bed.dispatcher, "set"));
+    let before = set.named("before")?;
+    set.stop();
+    let stopped = set.named("stopped")?;
+    let behind = set.kernel("behind", log.launch("behind")).after(&stopped).submit()?;
+    set.kernel("before", log.launch("before")).submit_named()?;
+    ensure!(!before.is_launched(), "its set is stopped");
+    set.start()?;
+    before.wait()?;
+    ensure!(!behind.is_launched() && !stopped.is_done(), "one before it has not been submitted");
+    set.kernel("stopped", log.launch("stopped")).submit_named()?;
+    behind.wait()?;
+    log.is(&["before", "stopped", "behind"])
+}
+
+/// A task that the program has released while its set was stopped keeps no other one from being started.
+pub fn started_beside_one_that_has_ended(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (log, set) = (Log::default(), Tasks::new(&bed.dispatcher));
+    set.stop();
+    let first = set.kernel("first", log.launch("first")).submit()?;
+    let second = set.kernel("second", log.launch("second")).submit()?;
+    first.release()?;
+    first.wait()?;
+    log.is(&["first"])?;
+    set.start()?;
+    second.wait()?;
+    log.is(&["first", "second"])
+}
+
+/// The join behind a group waits for its tasks to be dispatched, also if another thread has the turn (PX-23).
+pub fn groups_beside_a_thread_that_dispatches(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (log, is_over): (Log, Arc<AtomicU32>) = Default::default();
+    let (tasks, state, driver) = (Tasks::new(&bed.dispatcher), Arc::clone(&is_over), Arc::clone(rig.shared_driver()));
+    let other = rig.spawn("other", move |_| {
+        let stays = tasks.light("stays", move || {
+            state.store(1, Ordering::Release);
+            while state.load(Ordering::Acquire) == 1 {
+                driver.host().sleep(Nanos::from_us(10));
+            }
+            Ok(())
+        });
+        Ok(stays.submit()?.wait()?)
+    });
+    bed::eventually(rig, "another thread has the turn", || is_over.load(Ordering::Acquire) == 1)?;
+    let group = bed.tasks.group()?;
+    let inside = bed.tasks.kernel("inside", log.launch("inside")).submit()?;
+    let behind = group.behind().clone();
+    drop(group);
+    let is_early = behind.is_done();
+    is_over.store(2, Ordering::Release);
+    rig.join(other)?;
+    ensure!(!is_early, "its task has not been dispatched");
+    behind.wait()?;
+    ensure!(inside.is_launched(), "it was dispatched before");
+    bed.tasks.wait()?;
+    log.is(&["inside"])
 }
 
 /// Tasks of a group are dispatched at its end, between its two joins (PX-12, PX-23).

@@ -79,8 +79,8 @@ struct Access {
 static ACCESSES: Handles<Access> = Handles::new(Kind::Access);
 
 /// Ends the accesses to arrays of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(ACCESSES.remove_all(|access| access.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(ACCESSES.remove_all(|access| access.home == home));
 }
 
 /// An access, with the values that its fields of 0 stand for.
@@ -166,10 +166,11 @@ pub unsafe extern "C" fn overtake_array_open(
         let mut guard = wanted.open(CALL, lent)?;
         let start = guard.start();
         let kept = Access { _guard: guard, _array: made.array, home: made.home };
+        let handle = ACCESSES.add_to(CALL, made.home, kept)?;
         // SAFETY: not null, and the caller's.
         unsafe {
             memory.write(start);
-            access.write(ACCESSES.add(kept));
+            access.write(handle);
         }
         Ok(())
     })
@@ -210,7 +211,6 @@ pub unsafe extern "C" fn overtake_array_bring(
             Location::Device(device) => used.to(device)?,
         };
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, made.home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, made.home, task) }
     })
 }

@@ -5,9 +5,10 @@ use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::Arc;
 
+use hal::MemoryKind;
 use overtake::data::{Array, Location};
 
-use crate::arrays::store::{self, overtake_arrays};
+use crate::arrays::store::{self, Opened, overtake_arrays};
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::exports::CUstream_st;
 use crate::failure::{Failure, Outcome, fence};
@@ -79,8 +80,8 @@ impl Made {
         Ok(first * self.element_bytes..end * self.element_bytes)
     }
 
-    fn keep(self) -> *mut overtake_array {
-        ARRAYS.add(self)
+    fn keep(self, call: &str) -> Outcome<*mut overtake_array> {
+        ARRAYS.add_to(call, self.home, self)
     }
 }
 
@@ -91,8 +92,8 @@ pub fn find(call: &str, array: *const overtake_array) -> Outcome<Made> {
 }
 
 /// Frees the arrays of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(ARRAYS.remove_all(|array| array.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(ARRAYS.remove_all(|array| array.home == home));
 }
 
 fn bytes_of(call: &str, count: usize, element_bytes: usize) -> Outcome<usize> {
@@ -126,8 +127,9 @@ pub unsafe extern "C" fn overtake_array_new(
         let output = output(CALL, "array", array)?;
         let set = store::find(CALL, arrays)?;
         let made = set.arrays.array::<u8>(&[bytes_of(CALL, count, element_bytes)?])?;
+        let handle = Made { array: Arc::new(made), element_bytes, home: set.home }.keep(CALL)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(Made { array: Arc::new(made), element_bytes, home: set.home }.keep()) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }
@@ -161,17 +163,46 @@ pub unsafe extern "C" fn overtake_array_adopt(
         if spec.memory.is_null() || spec.reserved != 0 {
             return Err(Failure::argument(&format!("{CALL}: memory is not null, and reserved is 0")));
         }
+        is_there(CALL, &set, at, spec.memory)?;
         if !spec.stream.is_null() {
             refuse_inside(CALL)?;
-            set.modules.layers[0].driver().stream_synchronize(stream_of(spec.stream.cast()))?;
+            // In the memory's context, whose default stream may be meant, and which the thread need not have.
+            let layer = match at {
+                Location::Device(number) => set.modules.layers.get(usize::from(number)),
+                Location::Host => None,
+            };
+            let context = layer.unwrap_or(&set.modules.layers[0]).cuda_context();
+            context.call(|driver| driver.stream_synchronize(stream_of(spec.stream.cast())))?;
         }
         let start = spec.memory.expose_provenance() as u64;
         // SAFETY: the caller's promise is the one that `adopt_at` demands; a byte needs no alignment.
         let adopted = unsafe { set.arrays.adopt_at::<u8>(at, start, &[bytes], owner) }?;
+        // One that comes while the dispatcher closes gets no handle, and its memory is the program's again.
+        let handle = Made { array: Arc::new(adopted), element_bytes, home: set.home }.keep(CALL)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(Made { array: Arc::new(adopted), element_bytes, home: set.home }.keep()) };
+        unsafe { output.write(handle) };
         Ok(())
     })
+}
+
+/// An error if memory of a device is on another one. A wrong address, or one that the driver does not know, is found
+/// when it is used.
+fn is_there(call: &str, set: &Opened, at: Location, memory: *mut c_void) -> Outcome {
+    let Location::Device(number) = at else { return Ok(()) };
+    let Some(layer) = set.modules.layers.get(usize::from(number)) else { return Ok(()) };
+    let found = layer.driver().pointer_info(memory.addr() as u64).ok().filter(|info| info.kind == MemoryKind::Device);
+    let (Some(found), Ok(wanted)) = (found.and_then(|info| info.device), layer.cuda_context().device()) else {
+        return Ok(());
+    };
+    match found == wanted {
+        true => Ok(()),
+        false => {
+            let (found, wanted) = (found.0, wanted.0);
+            let text =
+                format!("{call}: the memory is on device {found}, and device {number} of the dispatcher is {wanted}");
+            Err(Failure::argument(&text))
+        }
+    }
 }
 
 /// Tells the program that its memory is not used any more.
@@ -202,8 +233,9 @@ pub unsafe extern "C" fn overtake_array_view(
         let whole = find(CALL, array)?;
         let bytes = whole.bytes(CALL, first, count)?;
         let part = whole.array.view(bytes.clone(), &[bytes.len()])?;
+        let handle = Made { array: Arc::new(part), ..whole }.keep(CALL)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(Made { array: Arc::new(part), ..whole }.keep()) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }

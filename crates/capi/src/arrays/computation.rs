@@ -39,7 +39,7 @@ pub struct ComputationSpec {
     pub priority: c_int,
     /// The name of the computation in errors, or null.
     pub name: *const c_char,
-    /// References that overtake_task_release takes away: until then the computation does not start.
+    /// References that overtake_task_release takes away: until then the computation does not start. At most 1048576.
     pub references: u32,
     /// How often a computation of the device runs again where it fails. It reads and discards arrays only.
     pub retries: u32,
@@ -122,11 +122,11 @@ pub unsafe extern "C" fn overtake_compute(
             let none = |_| Failure::argument(&format!("{CALL}: there is no device {}", spec.device));
             computation = computation.on(device.map_err(none)?);
         }
-        computation = (0..spec.references).fold(computation, |computation, _| computation.held());
+        let references = task::references(CALL, spec.references)?;
+        computation = (0..references).fold(computation, |computation, _| computation.held());
         let handle = computation.retries(spec.retries).submit()?;
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, set.home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, set.home, task) }
     })
 }
 

@@ -9,6 +9,7 @@ use overtake::task::Kernel;
 
 use crate::arrays::store::{self, Modules, Opened, overtake_arrays};
 use crate::failure::{Failure, Outcome, fence};
+use crate::sized;
 use crate::tasks::dispatcher::{Home, free, output};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::task::text_of;
@@ -34,8 +35,8 @@ pub fn find(call: &str, kernel: *const overtake_kernel) -> Outcome<Kernel> {
 }
 
 /// Frees the kernels of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(KERNELS.remove_all(|known| known.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(KERNELS.remove_all(|known| known.home == home));
 }
 
 /// Frees the kernels of a set of arrays that is closed.
@@ -56,8 +57,8 @@ fn kernel(set: &Opened, functions: impl Iterator<Item = Function>, name: &str) -
     whole.ok_or_else(|| Failure::argument(&format!("kernel \"{name}\" has no function: name one for each device")))
 }
 
-fn keep(kernel: Kernel, set: &Opened) -> *mut overtake_kernel {
-    KERNELS.add(Known { kernel, home: set.home, modules: Arc::downgrade(&set.modules) })
+fn keep(call: &str, kernel: Kernel, set: &Opened) -> Outcome<*mut overtake_kernel> {
+    KERNELS.add_to(call, set.home, Known { kernel, home: set.home, modules: Arc::downgrade(&set.modules) })
 }
 
 /// # Safety
@@ -89,21 +90,21 @@ pub unsafe extern "C" fn overtake_kernel_load(
         let set = store::find(CALL, arrays)?;
         // SAFETY: the caller's promise.
         let name = unsafe { name_of(CALL, name) }?;
-        if image.is_null() || bytes == 0 {
+        // SAFETY: the caller's promise.
+        let image = unsafe { sized::slice(CALL, "image", image.cast::<u8>(), bytes) }?;
+        if image.is_empty() {
             return Err(Failure::argument(&format!("{CALL}: image is PTX text or a cubin, and not empty")));
         }
-        // SAFETY: not null, and the caller's promise.
-        let mut image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec();
-        image.push(0); // PTX text ends with a NUL
+        let image = [image, &[0]].concat(); // PTX text ends with a NUL
         let modules = set.modules.load(&image)?;
         let layers = set.modules.layers.iter();
         let find = |(module, layer): (_, &Arc<copies::Overtake>)| {
             layer.cuda_context().call(|driver| driver.module_function(module, name))
         };
         let functions: hal::Result<Vec<Function>> = modules.into_iter().zip(layers).map(find).collect();
-        let loaded = self::kernel(&set, functions?.into_iter(), name)?;
+        let handle = keep(CALL, self::kernel(&set, functions?.into_iter(), name)?, &set)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(keep(loaded, &set)) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }
@@ -139,9 +140,9 @@ pub unsafe extern "C" fn overtake_kernel_adopt(
         // SAFETY: not null, and the caller's promise.
         let functions = unsafe { std::slice::from_raw_parts(functions, count) };
         let functions = functions.iter().map(|function| Function(function.addr() as u64));
-        let adopted = self::kernel(&set, functions, name)?;
+        let handle = keep(CALL, self::kernel(&set, functions, name)?, &set)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(keep(adopted, &set)) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }

@@ -16,10 +16,12 @@ pub mod kernel;
 pub mod store;
 pub mod uses;
 
+use crate::tasks::dispatcher::Home;
+
 /// Frees the arrays of a dispatcher that has been closed, and all that belongs to them.
-pub fn forget(dispatcher: u64) {
-    access::forget(dispatcher);
-    array::forget(dispatcher);
-    kernel::forget(dispatcher);
-    store::forget(dispatcher);
+pub fn forget(home: Home) {
+    access::forget(home);
+    array::forget(home);
+    kernel::forget(home);
+    store::forget(home);
 }

@@ -5,11 +5,12 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use hal::Module;
 use hal::locks::lock;
+use hal::{Module, Nanos};
 use overtake::data::{ArrayOptions, Arrays, Bandwidth, Selection};
 
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, layers, new_set, output, overtake_dispatcher, refuse_in_child};
@@ -119,7 +120,6 @@ pub const ARRAYS_OPTIONS_BYTES_MIN: usize = 32;
 pub const ARRAYS_STATISTICS_BYTES_MIN: usize = 72;
 
 /// A set of arrays, the devices and the kernels of its computations.
-#[derive(Clone)]
 pub struct Opened {
     /// First, because computations use the modules.
     pub arrays: Arrays,
@@ -159,17 +159,18 @@ impl Drop for Modules {
     }
 }
 
-static SETS: Handles<Opened> = Handles::new(Kind::Arrays);
+/// Calls share a set, and the one that closes it waits for them.
+static SETS: Handles<Arc<Opened>> = Handles::new(Kind::Arrays);
 
 /// The set of a handle.
-pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Opened> {
+pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Arc<Opened>> {
     refuse_in_child(call)?;
-    SETS.with(call, arrays, Opened::clone)
+    SETS.with(call, arrays, Arc::clone)
 }
 
 /// Frees the sets of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(SETS.remove_all(|set| set.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(SETS.remove_all(|set| set.home == home));
 }
 
 /// Opens a set of arrays. `options` is null, or the parameters.
@@ -197,7 +198,7 @@ pub unsafe extern "C" fn overtake_arrays_open(
             false => unsafe { parameters(CALL, options, layers.len()) }?,
         };
         let modules = Arc::new(Modules { layers, loaded: Mutex::default() });
-        let opened = Opened { arrays: Arrays::of(set, options)?, home, modules };
+        let opened = Arc::new(Opened { arrays: Arrays::of(set, options)?, home, modules });
         // SAFETY: not null, and the caller's.
         unsafe { output.write(SETS.add(opened)) };
         Ok(())
@@ -238,10 +239,12 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
 }
 
 /// Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
-/// then. The handles of its kernels become wrong; those of its arrays stay, for accesses to their contents, until they
-/// are freed or the dispatcher is closed.
+/// then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
+/// become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
+/// closed.
 ///
-/// Threads: any, but not in the function of a task.
+/// Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits for them,
+/// and those that wait are woken.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
     const CALL: &str = "overtake_arrays_close";
@@ -249,10 +252,28 @@ pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
         refuse_in_child(CALL)?;
         refuse_inside(CALL)?;
         let set = SETS.remove(CALL, arrays)?;
-        super::kernel::forget_of(&set.modules);
-        drop(set);
-        Ok(())
+        let ended = finish(set);
+        Ok(ended?)
     })
+}
+
+/// Ends a set that has no handle any more. Calls of other threads may have submitted work that only the program could
+/// start, and wait for it: that fails too, until they have returned.
+fn finish(mut set: Arc<Opened>) -> Result<(), overtake::task::Error> {
+    let layer = Arc::clone(&set.modules.layers[0]);
+    let mut ended = Ok(());
+    loop {
+        let again = set.arrays.clone().finish();
+        ended = ended.and(again);
+        match Arc::try_unwrap(set) {
+            Ok(last) => {
+                super::kernel::forget_of(&last.modules);
+                return ended;
+            }
+            Err(others) => set = others,
+        }
+        layer.driver().host().sleep(Nanos::from_us(100));
+    }
 }
 
 /// Waits until all computations and transfers have ended, and fails as the first of them that has failed, if any has.
@@ -262,10 +283,39 @@ pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
 pub extern "C" fn overtake_arrays_wait(arrays: *mut overtake_arrays) -> c_int {
     const CALL: &str = "overtake_arrays_wait";
     fence(CALL, || {
-        let arrays = find(CALL, arrays)?.arrays;
+        let set = find(CALL, arrays)?;
         refuse_inside(CALL)?;
-        arrays.wait()?;
-        arrays.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+        set.arrays.wait()?;
+        set.arrays.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+/// overtake_arrays_wait; else `is_done` becomes 1 if all have ended, and 0 if the time has passed before.
+///
+/// Threads: any; in the function of a task with timeout_ns 0 only.
+///
+/// # Safety
+/// `is_done` points at an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_arrays_wait_for(
+    arrays: *mut overtake_arrays,
+    timeout_ns: i64,
+    is_done: *mut c_int,
+) -> c_int {
+    const CALL: &str = "overtake_arrays_wait_for";
+    fence(CALL, || {
+        let output = output(CALL, "is_done", is_done)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        let set = find(CALL, arrays)?;
+        patience.may_wait(CALL)?;
+        let has_ended = patience.wait(|| set.arrays.wait(), |span| set.arrays.wait_for(span))?;
+        if let Some(fault) = set.arrays.failure().filter(|_| has_ended) {
+            return Err(overtake::task::Error::Failed(fault).into());
+        }
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(c_int::from(has_ended)) };
+        Ok(())
     })
 }
 

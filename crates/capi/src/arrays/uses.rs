@@ -11,6 +11,7 @@ use overtake::data::{
 
 use crate::arrays::array::{self, overtake_array};
 use crate::failure::{Failure, Outcome};
+use crate::sized;
 use crate::tasks::dispatcher::Home;
 
 /// The computation reads the elements.
@@ -89,15 +90,8 @@ impl Kept {
     /// # Safety
     /// The array has as many arguments as it says.
     pub unsafe fn all(call: &str, list: (*const Argument, usize), home: Home) -> Outcome<Vec<Kept>> {
-        let arguments = match list {
-            (_, 0) => &[][..],
-            (start, _) if start.is_null() => {
-                let text = format!("{call}: arguments is an array of arguments_count arguments, not null");
-                return Err(Failure::argument(&text));
-            }
-            // SAFETY: not null; the caller's promise.
-            (start, count) => unsafe { std::slice::from_raw_parts(start, count) },
-        };
+        // SAFETY: the caller's promise.
+        let arguments = unsafe { sized::slice(call, "arguments", list.0, list.1) }?;
         let keep = |(at, argument): (usize, &Argument)| Kept::new(call, at + 1, *argument, home);
         arguments.iter().enumerate().map(keep).collect()
     }
@@ -109,7 +103,8 @@ impl Kept {
             return Err(wrong("element_type is 0 for a use that is no reduction"));
         }
         if argument.array.is_null() {
-            let is_value = !argument.value.is_null() && argument.value_bytes > 0 && argument.mode == 0;
+            let has_bytes = (1..=isize::MAX as usize).contains(&argument.value_bytes);
+            let is_value = !argument.value.is_null() && has_bytes && argument.mode == 0;
             let kept = Kept { argument, array: None };
             return is_value
                 .then_some(kept)

@@ -3,14 +3,18 @@
 
 use std::ffi::c_int;
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
+use hal::locks::lock;
+use hal::{Driver, HostThread};
 use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer};
 use overtake::task::Tasks;
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
+use crate::native;
 use crate::pipelines::pipeline::Stage;
-use crate::tasks::callback::refuse_inside;
+use crate::tasks::callback::is_inside;
 use crate::tasks::dispatcher::{Home, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 
@@ -101,29 +105,41 @@ pub struct Side {
 /// A thread takes the end out for the time of a call.
 struct Slot {
     side: Option<Side>,
-    dispatcher: u64,
+    home: Home,
 }
 
 static ENDS: Handles<Slot> = Handles::new(Kind::PipelineEnd);
 
-fn add(end: End, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
+/// The handle of C for one of the two.
+fn add(call: &str, end: End, behind: Behind, (tasks, home): (&Tasks, Home)) -> Outcome<*mut overtake_pipeline_end> {
     let side = Some(Side { end, behind, tasks: tasks.clone(), home });
-    ENDS.add(Slot { side, dispatcher: home.dispatcher })
+    ENDS.add_to(call, home, Slot { side, home })
 }
 
 /// The handle of C for an end.
-pub fn add_producer(end: Producer<Stage>, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
-    add(End::Producer(Held::new(end)), behind, tasks, home)
+pub fn add_producer(
+    call: &str,
+    end: Producer<Stage>,
+    behind: Behind,
+    set: (&Tasks, Home),
+) -> Outcome<*mut overtake_pipeline_end> {
+    add(call, End::Producer(Held::new(end)), behind, set)
 }
 
 /// The same for the other one.
-pub fn add_consumer(end: Consumer<Stage>, behind: Behind, tasks: &Tasks, home: Home) -> *mut overtake_pipeline_end {
-    add(End::Consumer(Held::new(end)), behind, tasks, home)
+pub fn add_consumer(
+    call: &str,
+    end: Consumer<Stage>,
+    behind: Behind,
+    set: (&Tasks, Home),
+) -> Outcome<*mut overtake_pipeline_end> {
+    add(call, End::Consumer(Held::new(end)), behind, set)
 }
 
 /// Frees the ends of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(ENDS.remove_all(|slot| slot.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(ENDS.remove_all(|slot| slot.home == home));
+    await_leaving(home);
 }
 
 /// A call that makes no sense.
@@ -174,17 +190,43 @@ pub fn with_consumer<R>(
 }
 
 /// Leaves a pipeline: the other end waits for this one no more, and its handle is freed. A consumer still gets the
-/// frames that have been committed. A frame in hand is given up by a producer, and released by a consumer.
+/// frames that have been committed. A frame in hand is given up by a producer, and released by a consumer. In the
+/// function of a task another thread leaves for it, a moment later.
 ///
-/// Threads: any, one at a time for an end; not in the function of a task.
+/// Threads: any, one at a time for an end; and functions of tasks.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_leave(end: *mut overtake_pipeline_end) -> c_int {
     const CALL: &str = "overtake_pipeline_leave";
     fence(CALL, || {
-        refuse_inside(CALL)?;
         let side = take(CALL, end)?;
         ENDS.remove(CALL, end)?;
-        drop(side);
-        Ok(())
+        if is_inside() { leave_elsewhere(side) } else { Ok(()) }
     })
+}
+
+/// The threads that leave for functions of tasks. The end of a dispatcher waits for them.
+static LEAVING: Mutex<Vec<(Home, HostThread<()>)>> = Mutex::new(Vec::new());
+
+/// Has another thread leave: without room for a task it waits for the work of the frame in hand. If there is no thread
+/// to be had, this one leaves.
+fn leave_elsewhere(side: Side) -> Outcome {
+    let (driver, home): (Arc<dyn Driver>, Home) = (native::driver()?, side.home);
+    match hal::spawn(&driver, "overtake-leaving", move || drop(side)) {
+        Ok(thread) => {
+            let mut leaving = lock(&LEAVING);
+            leaving.retain(|(_, thread)| !thread.is_done());
+            leaving.push((home, thread));
+        }
+        Err(error) => log::debug!("an end of a pipeline is left in the function of a task: {error}"),
+    }
+    Ok(())
+}
+
+/// Waits for the threads that leave pipelines of a dispatcher that is closed.
+fn await_leaving(home: Home) {
+    let (ours, others) = std::mem::take(&mut *lock(&LEAVING)).into_iter().partition(|(its, _)| *its == home);
+    let (ours, mut others): (Vec<_>, Vec<_>) = (ours, others);
+    lock(&LEAVING).append(&mut others);
+    let Ok(driver) = native::driver() else { return };
+    ours.into_iter().for_each(|(_, thread)| thread.join(driver.host()));
 }

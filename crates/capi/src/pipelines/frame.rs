@@ -10,17 +10,15 @@ use hal::{Driver, Nanos};
 use overtake::pipeline::{Behind, Error};
 
 use crate::codes::OVERTAKE_ERROR_TIMEOUT;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, fence};
 use crate::native;
+use crate::patience::{self, Patience};
 use crate::pipelines::end::{overtake_pipeline_end, refused, with_consumer, with_producer};
 use crate::pipelines::failure;
 use crate::pipelines::options::{FRAME_BYTES_MIN, Frame};
 use crate::pipelines::pipeline::Stage;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
-
-/// For timeout_ns: the call waits as long as it takes.
-pub const OVERTAKE_FOR_EVER: i64 = -1;
 
 fn described(number: u64, priority: Priority, stage: &RwLockReadGuard<'_, Stage>) -> Frame {
     let buffer = &stage.buffer;
@@ -54,10 +52,6 @@ fn timed_out(call: &str, timeout_ns: i64, cure: &str) -> Failure {
     Failure::new(OVERTAKE_ERROR_TIMEOUT, &format!("{call}: nothing within {timeout_ns} ns: {cure}"))
 }
 
-fn wait_of(call: &str, timeout_ns: i64) -> Outcome {
-    if timeout_ns == 0 { Ok(()) } else { refuse_inside(call) }
-}
-
 /// A frame begins: waits for a free stage, at most timeout_ns of the host's time (0: not at all; OVERTAKE_FOR_EVER). A
 /// pipeline that drops frames never waits: it may have dropped this one (is_dropped). The structure is written only if
 /// the call succeeds; struct_size is then the number of bytes that the library knows.
@@ -78,7 +72,8 @@ pub unsafe extern "C" fn overtake_pipeline_acquire(
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_acquire";
     fence(CALL, || {
-        wait_of(CALL, timeout_ns)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        patience.may_wait(CALL)?;
         // SAFETY: the caller's promise. Before the frame: it could not be told of it afterwards.
         unsafe { sized::check(CALL, "frame", frame, FRAME_BYTES_MIN) }?;
         let fresh = with_producer(CALL, producer, |filler, behind| {
@@ -87,10 +82,10 @@ pub unsafe extern "C" fn overtake_pipeline_acquire(
             }
             // SAFETY: the frame is all that comes of the end.
             let taken = unsafe {
-                filler.take(|producer| match timeout_ns {
-                    ..0 => producer.acquire(),
-                    0 => producer.try_acquire(),
-                    1.. => producer.acquire_for(Nanos(timeout_ns.unsigned_abs())),
+                filler.take(|producer| match patience.span {
+                    None => producer.acquire(),
+                    Some(Nanos::ZERO) => producer.try_acquire(),
+                    Some(span) => producer.acquire_for(span),
                 })
             };
             taken.map_err(|error| failure(CALL, error))?;
@@ -156,10 +151,11 @@ pub extern "C" fn overtake_pipeline_give_up(producer: *mut overtake_pipeline_end
 pub extern "C" fn overtake_pipeline_captured(producer: *mut overtake_pipeline_end, ago_ns: u64) -> c_int {
     const CALL: &str = "overtake_pipeline_captured";
     fence(CALL, || {
+        let ago = patience::span(CALL, "ago_ns", ago_ns)?;
         let now = native::driver()?.host().now();
         with_producer(CALL, producer, |filler, _| {
             let frame = filler.frame.as_mut().ok_or_else(|| nothing_in_hand(CALL, "overtake_pipeline_acquire"))?;
-            frame.captured_at(Nanos(now.0.saturating_sub(ago_ns)));
+            frame.captured_at(now - ago);
             Ok(())
         })
     })
@@ -185,7 +181,8 @@ pub unsafe extern "C" fn overtake_pipeline_wait(
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_wait";
     fence(CALL, || {
-        wait_of(CALL, timeout_ns)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        patience.may_wait(CALL)?;
         // SAFETY: the caller's promise. Before the frame: it could not be told of it afterwards.
         unsafe { sized::check(CALL, "frame", frame, FRAME_BYTES_MIN) }?;
         let fresh = with_consumer(CALL, consumer, |emptier| {
@@ -194,10 +191,10 @@ pub unsafe extern "C" fn overtake_pipeline_wait(
             }
             // SAFETY: the frame is all that comes of the end.
             let taken = unsafe {
-                emptier.take(|consumer| match timeout_ns {
-                    ..0 => consumer.wait().map(Some),
-                    0 => consumer.try_wait(),
-                    1.. => consumer.wait_for(Nanos(timeout_ns.unsigned_abs())),
+                emptier.take(|consumer| match patience.span {
+                    None => consumer.wait().map(Some),
+                    Some(Nanos::ZERO) => consumer.try_wait(),
+                    Some(span) => consumer.wait_for(span),
                 })
             };
             taken.map_err(|error| failure(CALL, error))?;

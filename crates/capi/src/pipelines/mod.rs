@@ -20,11 +20,12 @@ use overtake::pipeline::Error;
 
 use crate::codes;
 use crate::failure::Failure;
+use crate::tasks::dispatcher::Home;
 
 /// Frees the pipelines of a dispatcher that has been closed.
-pub fn forget(dispatcher: u64) {
-    end::forget(dispatcher);
-    pipeline::forget(dispatcher);
+pub fn forget(home: Home) {
+    end::forget(home);
+    pipeline::forget(home);
 }
 
 /// The failure of a call of a pipeline, with its remedy.

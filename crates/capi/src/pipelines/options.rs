@@ -6,6 +6,7 @@ use hal::Nanos;
 use overtake::pipeline::{Behind, Dropped, End, FrameRecord, PipelineOptions, PipelineStatistics};
 
 use crate::failure::{Failure, Outcome};
+use crate::patience;
 use crate::pipelines::admission::{self, overtake_admission};
 use crate::sized::bytes_of;
 use crate::tasks::task::priority;
@@ -185,18 +186,20 @@ pub fn read(call: &str, spec: &PipelineSpec, name: &str) -> Outcome<PipelineOpti
         let text = format!("{call}: pipeline \"{name}\": bytes is 0: set it to the size of a frame");
         return Err(Failure::argument(&text));
     }
-    let span = |span_ns: u64| (span_ns > 0).then_some(Nanos(span_ns));
+    let span = |name, span_ns| -> Outcome<Option<Nanos>> {
+        Ok(Some(patience::span(call, name, span_ns)?).filter(|span| *span > Nanos::ZERO))
+    };
     Ok(PipelineOptions {
         name: name.to_owned(),
         stages,
         priority: if spec.priority == 0 { default.priority } else { priority(call, spec.priority)? },
         behind: behind(call, spec.behind)?,
-        period: span(spec.period_ns),
-        deadline: span(spec.deadline_ns),
-        tolerance: span(spec.tolerance_ns),
-        work_span: Nanos(spec.work_span_ns),
+        period: span("period_ns", spec.period_ns)?,
+        deadline: span("deadline_ns", spec.deadline_ns)?,
+        tolerance: span("tolerance_ns", spec.tolerance_ns)?,
+        work_span: patience::span(call, "work_span_ns", spec.work_span_ns)?,
         admission: admission::find(call, spec.admission)?,
-        raise_within: span(spec.raise_within_ns),
+        raise_within: span("raise_within_ns", spec.raise_within_ns)?,
         records_max: if spec.records_max == 0 { default.records_max } else { spec.records_max as usize },
     })
 }

@@ -16,6 +16,7 @@ use crate::pipelines::options::{
     PipelineSpec, read,
 };
 use crate::sized::{self, bytes_of};
+use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, layers_of, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
 use crate::tasks::set::{self, overtake_tasks};
@@ -45,8 +46,8 @@ struct Opened {
 static PIPELINES: Handles<Opened> = Handles::new(Kind::Pipeline);
 
 /// Frees the pipelines of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(PIPELINES.remove_all(|opened| opened.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(PIPELINES.remove_all(|opened| opened.home == home));
 }
 
 /// Opens a pipeline: frames from a producer to a consumer, each in a stage with a buffer in pinned memory of the host
@@ -73,6 +74,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
     fence(CALL, || {
         let outputs = (output(CALL, "pipeline", pipeline)?, output(CALL, "producer", producer)?);
         let consumer = output(CALL, "consumer", consumer)?;
+        refuse_inside(CALL)?;
         // SAFETY: the caller's promise; bytes of 0 are numbers and null pointers.
         let spec = unsafe { sized::read(CALL, "options", options, PIPELINE_OPTIONS_BYTES_MIN) }?;
         // SAFETY: the caller's promise.
@@ -91,11 +93,15 @@ pub unsafe extern "C" fn overtake_pipeline_open(
         let opened = Pipeline::open(&set, options, make).map_err(|error| failure(CALL, error))?;
         let (opened, filler, emptier) = opened;
         let opened = Opened { pipeline: Arc::new(opened), records: VecDeque::new(), home };
+        // Where the dispatcher is closed between two of them, that takes the first back.
+        let opened = PIPELINES.add_to(CALL, home, opened)?;
+        let filler = end::add_producer(CALL, filler, behind, (&set, home))?;
+        let emptier = end::add_consumer(CALL, emptier, behind, (&set, home))?;
         // SAFETY: not null, and the caller's.
         unsafe {
-            outputs.0.write(PIPELINES.add(opened));
-            outputs.1.write(end::add_producer(filler, behind, &set, home));
-            consumer.write(end::add_consumer(emptier, behind, &set, home));
+            outputs.0.write(opened);
+            outputs.1.write(filler);
+            consumer.write(emptier);
         }
         Ok(())
     })

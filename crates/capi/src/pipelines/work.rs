@@ -66,8 +66,7 @@ pub unsafe extern "C" fn overtake_pipeline_replay(
             Ok((unsafe { replayed.submit(CALL, &side.tasks, home, submit) }?, home))
         })?;
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, home, task) }
     })
 }
 
@@ -130,8 +129,7 @@ pub unsafe extern "C" fn overtake_pipeline_copy(
             Ok((submit(CALL, &mut side.end, copy)?, home))
         })?;
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, home, task) }
     })
 }
 
@@ -163,7 +161,6 @@ pub unsafe extern "C" fn overtake_pipeline_submit(
             Ok((handle, home))
         })?;
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, home, task) }
     })
 }

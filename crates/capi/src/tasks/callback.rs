@@ -44,11 +44,16 @@ impl Drop for Inside {
     }
 }
 
+/// Whether the calling thread is in a function of the program's that the library has called.
+pub fn is_inside() -> bool {
+    DEPTH.get() > 0
+}
+
 /// An error for calls that wait: the work that they wait for may be behind the function that makes the call.
 pub fn refuse_inside(call: &str) -> Outcome {
-    match DEPTH.get() {
-        0 => Ok(()),
-        _ => {
+    match is_inside() {
+        false => Ok(()),
+        true => {
             let text =
                 format!("{call}: not from the function of a task: it would wait for itself; use a task after it");
             Err(Failure::new(codes::OVERTAKE_ERROR_REFUSED, &text))
@@ -83,9 +88,12 @@ impl Data {
 impl Drop for Data {
     fn drop(&mut self) {
         if let Some(free) = self.free.take() {
-            let _inside = Inside::begin();
+            let before = failure::swap_last(Failure::none());
+            let inside = Inside::begin();
             // SAFETY: the promise of `new`; this is the only call.
             unsafe { free(self.data) };
+            drop(inside);
+            failure::swap_last(before);
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::cell::OnceCell;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 
 use copies::Overtake;
+use hal::Nanos;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Order, Tasks};
 
@@ -20,6 +21,7 @@ use crate::queue;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::handles::{Handles, Kind};
+pub use crate::tasks::home::Home;
 use crate::tasks::{layer, set, task};
 
 /// A dispatcher: it runs tasks on the device of a context, with streams, events and threads that it makes when it is
@@ -93,17 +95,9 @@ pub const DISPATCHER_OPTIONS_BYTES_MIN: usize = 24;
 /// The size of the first released counts.
 pub const DISPATCHER_STATISTICS_BYTES_MIN: usize = 48;
 
-/// The dispatcher that a set or a task belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Home {
-    /// Its number, which is never used again.
-    pub dispatcher: u64,
-    /// Whether its copies go through the drop-in, which sees all copies of the process.
-    pub is_relayed: bool,
-}
-
 struct Opened {
-    dispatcher: Dispatcher,
+    /// Calls share it, because none may enter it with the lock of the handles held.
+    dispatcher: Arc<Dispatcher>,
     home: Home,
     /// One for each device.
     layers: Vec<Arc<Overtake>>,
@@ -145,8 +139,11 @@ pub fn watch_forks() {
 
 /// An error if a dispatcher or a copy queue is open in the calling thread's current context.
 pub fn refuse_while_open(call: &str) -> Outcome {
-    let is_any_open = DISPATCHERS.any(|_| true) || queue::is_open_in(|_| true);
-    if IS_CHILD.load(Ordering::Relaxed) || !is_any_open {
+    // First: another thread of the parent may have held the lock of the handles.
+    if IS_CHILD.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    if !DISPATCHERS.any(|_| true) && !queue::is_open_in(|_| true) {
         return Ok(());
     }
     let current = native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
@@ -206,11 +203,11 @@ pub unsafe extern "C" fn overtake_dispatcher_open_on(
     fence(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "dispatcher", dispatcher)?;
-        if contexts.is_null() || count == 0 {
+        // SAFETY: the caller's promise.
+        let contexts = unsafe { sized::slice(CALL, "contexts", contexts, count) }?;
+        if contexts.is_empty() {
             return Err(Failure::argument(&format!("{CALL}: contexts has one context at least, for a device each")));
         }
-        // SAFETY: not null, and the caller's promise.
-        let contexts = unsafe { std::slice::from_raw_parts(contexts, count) };
         // SAFETY: the caller's promise.
         let options = unsafe { given(CALL, options) }?;
         let opened = contexts.iter().map(|context| layer::open_in(context.addr() as u64));
@@ -239,9 +236,8 @@ fn open_on(
     options: DispatchOptions,
 ) -> Outcome<*mut overtake_dispatcher> {
     watch_forks();
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    let home = Home { dispatcher: COUNT.fetch_add(1, Ordering::Relaxed), is_relayed };
-    Ok(DISPATCHERS.add(Opened { dispatcher: Dispatcher::open_on(&layers, options)?, home, layers }))
+    let dispatcher = Arc::new(Dispatcher::open_on(&layers, options)?);
+    Ok(DISPATCHERS.add(Opened { dispatcher, home: Home::open(is_relayed), layers }))
 }
 
 /// A place for a result.
@@ -283,15 +279,26 @@ pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher
     fence(CALL, || {
         refuse_in_child(CALL)?;
         refuse_inside(CALL)?;
-        let opened = DISPATCHERS.remove(CALL, dispatcher)?;
-        drop(opened.dispatcher);
-        let number = opened.home.dispatcher;
-        pipelines::forget(number);
-        arrays::forget(number);
-        task::forget(number);
-        set::forget(number);
+        let Opened { dispatcher, home, layers } = DISPATCHERS.remove(CALL, dispatcher)?;
+        home.close();
+        drop(alone(dispatcher, &layers[0]));
+        pipelines::forget(home);
+        arrays::forget(home);
+        task::forget(home);
+        set::forget(home);
         Ok(())
     })
+}
+
+/// A thing that calls share, when those of other threads that have it have returned: then there are no further ones.
+pub fn alone<T>(mut shared: Arc<T>, layer: &Arc<Overtake>) -> T {
+    loop {
+        match Arc::try_unwrap(shared) {
+            Ok(thing) => return thing,
+            Err(others) => shared = others,
+        }
+        layer.driver().host().sleep(Nanos::from_us(10));
+    }
 }
 
 /// The counts of a dispatcher. The structure is written only if the call succeeds; struct_size is then the number of
@@ -309,8 +316,9 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
     const CALL: &str = "overtake_dispatcher_read_statistics";
     fence(CALL, || {
         refuse_in_child(CALL)?;
-        let read = |opened: &Opened| (opened.dispatcher.statistics(), opened.dispatcher.graph_statistics());
-        let (counts, graph) = DISPATCHERS.with(CALL, dispatcher, read)?;
+        let (dispatcher, _) = find(CALL, dispatcher)?;
+        let (counts, graph) = (dispatcher.statistics(), dispatcher.graph_statistics());
+        drop(dispatcher);
         let fresh = DispatcherStatistics {
             struct_size: bytes_of::<DispatcherStatistics>(),
             is_device_lost: u32::from(counts.is_device_lost),
@@ -331,9 +339,14 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
     })
 }
 
+fn find(call: &str, dispatcher: *const overtake_dispatcher) -> Outcome<(Arc<Dispatcher>, Home)> {
+    DISPATCHERS.with(call, dispatcher, |opened| (Arc::clone(&opened.dispatcher), opened.home))
+}
+
 /// A new set of tasks of a dispatcher, and the dispatcher.
 pub fn new_set(call: &str, dispatcher: *mut overtake_dispatcher, name: &str) -> Outcome<(Tasks, Home)> {
-    DISPATCHERS.with(call, dispatcher, |opened| (Tasks::with_name(&opened.dispatcher, name), opened.home))
+    let (dispatcher, home) = find(call, dispatcher)?;
+    Ok((Tasks::with_name(&dispatcher, name), home))
 }
 
 /// The same of the dispatcher that a set belongs to.
@@ -346,4 +359,30 @@ pub fn layers_of(call: &str, home: Home) -> Outcome<Vec<Arc<Overtake>>> {
 /// The copy layers of a dispatcher, one for each device.
 pub fn layers(call: &str, dispatcher: *mut overtake_dispatcher) -> Outcome<Vec<Arc<Overtake>>> {
     DISPATCHERS.with(call, dispatcher, |opened| opened.layers.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another thread of the parent may have held the lock of the handles at the fork.
+    #[test]
+    fn the_child_of_a_fork_closes_without_the_lock_of_the_handles() {
+        watch_forks();
+        DISPATCHERS.while_locked(|| {
+            // SAFETY: the child calls what is to be tested, and ends. An alarm ends it if it hangs.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: numbers.
+                unsafe { libc::alarm(20) };
+                let is_right = refuse_while_open("overtake_close").is_ok() && refuse_in_child("call").is_err();
+                // SAFETY: a number.
+                unsafe { libc::_exit(i32::from(!is_right)) };
+            }
+            let mut status = -1;
+            // SAFETY: the status has a place of ours.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            assert_eq!(status, 0);
+        });
+    }
 }

@@ -7,8 +7,9 @@ use std::sync::RwLock;
 
 use hal::locks;
 
-use crate::codes::OVERTAKE_ERROR_INVALID_HANDLE;
+use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_INVALID_HANDLE};
 use crate::failure::{Failure, Outcome};
+use crate::tasks::home::Home;
 
 /// The kinds of things that have handles. Addresses with these numbers in their top bits are no addresses of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,20 @@ struct Places<T> {
     free: Vec<u32>,
 }
 
+impl<T> Places<T> {
+    /// Keeps a value and returns the number of its handle.
+    fn add(&mut self, value: T) -> u64 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Place { use_number: 0, value: None });
+            (self.all.len() - 1) as u32
+        });
+        let place = &mut self.all[index as usize];
+        place.use_number = (place.use_number + 1) % USES;
+        place.value = Some(value);
+        u64::from(place.use_number) << PLACE_BITS | u64::from(index) << STEP_BITS
+    }
+}
+
 /// The things of one kind.
 #[derive(Debug)]
 pub struct Handles<T> {
@@ -103,15 +118,19 @@ impl<T> Handles<T> {
 
     /// Keeps a value and returns its handle.
     pub fn add<H>(&self, value: T) -> *mut H {
+        self.kind.handle(locks::write(&self.places).add(value))
+    }
+
+    /// The same for a thing of a dispatcher, which has been closed if this fails. One that closes a dispatcher closes
+    /// its home first, and takes out what has been added by then.
+    pub fn add_to<H>(&self, call: &str, home: Home, value: T) -> Outcome<*mut H> {
         let mut places = locks::write(&self.places);
-        let index = places.free.pop().unwrap_or_else(|| {
-            places.all.push(Place { use_number: 0, value: None });
-            (places.all.len() - 1) as u32
-        });
-        let place = &mut places.all[index as usize];
-        place.use_number = (place.use_number + 1) % USES;
-        place.value = Some(value);
-        self.kind.handle(u64::from(place.use_number) << PLACE_BITS | u64::from(index) << STEP_BITS)
+        if !home.is_open() {
+            // The value is dropped behind the lock, as a parameter.
+            drop(places);
+            return Err(Failure::new(OVERTAKE_ERROR_CLOSED, &format!("{call}: the dispatcher has been closed")));
+        }
+        Ok(self.kind.handle(places.add(value)))
     }
 
     fn index<H>(&self, places: &Places<T>, handle: *const H) -> Option<usize> {
@@ -122,19 +141,24 @@ impl<T> Handles<T> {
         (place.value.is_some() && its.addr() == handle.addr()).then_some(index as usize)
     }
 
-    /// Looks at a value. `look` makes no call of the driver or of the program: a lock is held.
+    /// Looks at a value. `look` makes no call of the driver or of the program, enters no dispatcher and drops nothing
+    /// that does: a lock is held. If it is not called, what it owns is dropped behind the lock, as a parameter.
     pub fn with<H, R>(&self, call: &str, handle: *const H, look: impl FnOnce(&T) -> R) -> Outcome<R> {
         let places = locks::read(&self.places);
-        let value = self.index(&places, handle).and_then(|index| places.all[index].value.as_ref());
-        value.map(look).ok_or_else(|| self.kind.unknown(call, handle))
+        match self.index(&places, handle).and_then(|index| places.all[index].value.as_ref()) {
+            Some(value) => Ok(look(value)),
+            None => Err(self.kind.unknown(call, handle)),
+        }
     }
 
     /// Changes a value, as [`Handles::with`].
     pub fn change<H, R>(&self, call: &str, handle: *const H, change: impl FnOnce(&mut T) -> R) -> Outcome<R> {
         let mut places = locks::write(&self.places);
         let index = self.index(&places, handle);
-        let value = index.and_then(|index| places.all[index].value.as_mut());
-        value.map(change).ok_or_else(|| self.kind.unknown(call, handle))
+        match index.and_then(|index| places.all[index].value.as_mut()) {
+            Some(value) => Ok(change(value)),
+            None => Err(self.kind.unknown(call, handle)),
+        }
     }
 
     /// Takes a value out: its handle is wrong from now on.
@@ -164,6 +188,13 @@ impl<T> Handles<T> {
         removed
     }
 
+    /// Runs a test as another thread has the lock.
+    #[cfg(test)]
+    pub fn while_locked(&self, test: impl FnOnce()) {
+        let _places = locks::write(&self.places);
+        test();
+    }
+
     /// Whether there is a value with a property.
     pub fn any(&self, has: impl Fn(&T) -> bool) -> bool {
         locks::read(&self.places).all.iter().filter_map(|place| place.value.as_ref()).any(has)
@@ -172,6 +203,8 @@ impl<T> Handles<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     fn refused<T>(outcome: Outcome<T>) -> String {
@@ -203,6 +236,39 @@ mod tests {
         for wrong in [task.addr(), set.addr() + 1, set.addr() + 16, set.addr() & !(15 << 60), 0x7fff_0000] {
             refused(sets.with("call", without_provenance_mut::<u8>(wrong), |_| ()));
         }
+    }
+
+    #[test]
+    fn things_of_a_dispatcher_that_is_closed_get_no_handle() {
+        let (tasks, home) = (Handles::new(Kind::Task), Home::open(false));
+        let task: *mut u8 = tasks.add_to("call", home, "first").unwrap();
+        home.close();
+        let late = tasks.add_to::<u8>("call", home, "late").unwrap_err();
+        assert_eq!((late.code, late.text.as_c_str()), (OVERTAKE_ERROR_CLOSED, c"call: the dispatcher has been closed"));
+        assert_eq!((tasks.remove("call", task), tasks.any(|_| true)), (Ok("first"), false));
+    }
+
+    static PROBES: Handles<Probe> = Handles::new(Kind::Task);
+    static FREE_LOCKS: AtomicU32 = AtomicU32::new(0);
+
+    /// Counts the drops at which another thread could take the lock.
+    struct Probe;
+
+    impl Drop for Probe {
+        fn drop(&mut self) {
+            FREE_LOCKS.fetch_add(u32::from(PROBES.places.try_write().is_ok()), Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn what_a_refused_call_owns_is_dropped_without_the_lock() {
+        let (none, home) = (std::ptr::null::<u8>(), Home::open(false));
+        home.close();
+        let (first, second) = (Probe, Probe);
+        refused(PROBES.change("call", none, move |_| drop(first)));
+        refused(PROBES.with("call", none, move |_| drop(second)));
+        assert!(PROBES.add_to::<u8>("call", home, Probe).is_err());
+        assert_eq!(FREE_LOCKS.load(Ordering::Relaxed), 3);
     }
 
     #[test]

@@ -185,7 +185,7 @@ pub unsafe fn copy(
 ) -> Outcome {
     let unknown = || Failure::argument(&format!("{call}: kind is one of OVERTAKE_COPY_..."));
     let request = shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
-    if home.is_relayed {
+    if home.is_relayed() {
         let (table, stream) = (table(), std::ptr::with_exposed_provenance_mut(entered.stream().0 as usize));
         let priority = c_int::from(entered.priority().get());
         // SAFETY: the caller's promise is the one that the table demands.
@@ -226,7 +226,7 @@ pub extern "C" fn overtake_lane_completes(lane: *mut overtake_lane, task: *mut o
     const CALL: &str = "overtake_lane_completes";
     fence(CALL, || {
         with(CALL, lane, |entered, home| {
-            let other = task::find(CALL, task, home.dispatcher)?;
+            let other = task::find(CALL, task, home)?;
             Ok(entered.completes(&other)?)
         })
     })

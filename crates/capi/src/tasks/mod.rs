@@ -8,12 +8,16 @@
 //! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
+//! | `answer.rs` | functions that an exception can end before they answer |
 //! | `layer.rs` | the copy layer of a dispatcher |
 //! | `handles.rs` | the table behind all handles, those of copy queues too |
+//! | `home.rs` | the dispatcher that a thing belongs to |
 
+pub mod answer;
 pub mod callback;
 pub mod dispatcher;
 pub(crate) mod handles;
+mod home;
 pub mod lane;
 mod layer;
 pub mod set;

@@ -7,6 +7,7 @@ use overtake::task::{Group, Handle, Tasks};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, new_set, output, overtake_dispatcher, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
@@ -35,8 +36,8 @@ pub fn find(call: &str, tasks: *const overtake_tasks) -> Outcome<(Tasks, Home)> 
 }
 
 /// Frees the sets of a dispatcher that is closed.
-pub fn forget(dispatcher: u64) {
-    drop(SETS.remove_all(|set| set.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(SETS.remove_all(|set| set.home == home));
 }
 
 /// Makes a set of tasks. A dispatcher may have several, which a program waits for one by one. `name` is null, or the
@@ -59,8 +60,9 @@ pub unsafe extern "C" fn overtake_tasks_open(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", name) }?.unwrap_or_default();
         let (tasks, home) = new_set(CALL, dispatcher, name)?;
+        let handle = SETS.add_to(CALL, home, Set { tasks, home, groups: Vec::new() })?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(SETS.add(Set { tasks, home, groups: Vec::new() })) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }
@@ -84,6 +86,35 @@ pub extern "C" fn overtake_tasks_wait(tasks: *mut overtake_tasks) -> c_int {
         refuse_inside(CALL)?;
         tasks.wait()?;
         tasks.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+/// overtake_tasks_wait; else `is_done` becomes 1 if all tasks have ended, and 0 if the time has passed before.
+///
+/// Threads: any; in the function of a task with timeout_ns 0 only.
+///
+/// # Safety
+/// `is_done` points at an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_tasks_wait_for(
+    tasks: *mut overtake_tasks,
+    timeout_ns: i64,
+    is_done: *mut c_int,
+) -> c_int {
+    const CALL: &str = "overtake_tasks_wait_for";
+    fence(CALL, || {
+        let output = output(CALL, "is_done", is_done)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        let (tasks, _) = find(CALL, tasks)?;
+        patience.may_wait(CALL)?;
+        let has_ended = patience.wait(|| tasks.wait(), |span| tasks.wait_for(span))?;
+        if let Some(fault) = tasks.failure().filter(|_| has_ended) {
+            return Err(overtake::task::Error::Failed(fault).into());
+        }
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(c_int::from(has_ended)) };
+        Ok(())
     })
 }
 
@@ -128,8 +159,9 @@ pub unsafe extern "C" fn overtake_tasks_named(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", name) }?;
         let name = name.ok_or_else(|| Failure::argument(&format!("{CALL}: name is null")))?;
+        let handle = task::add(CALL, tasks.named(name)?, home)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(task::add(tasks.named(name)?, home)) };
+        unsafe { output.write(handle) };
         Ok(())
     })
 }
@@ -202,8 +234,9 @@ unsafe fn join_of(
     let output = output(call, "task", task)?;
     let found = SETS.with(call, tasks, |set| Some((join(set.groups.last()?).clone(), set.home)))?;
     let (handle, home) = found.ok_or_else(|| none_open(call))?;
+    let handle = task::add(call, handle, home)?;
     // SAFETY: not null, and the caller's.
-    unsafe { output.write(task::add(handle, home)) };
+    unsafe { output.write(handle) };
     Ok(())
 }
 

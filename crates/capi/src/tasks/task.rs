@@ -7,6 +7,7 @@ use copies::Priority;
 use overtake::task::{Handle, Lane, TaskBuilder, Tasks};
 
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{
     Data, answer, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
@@ -48,7 +49,7 @@ pub struct TaskSpec {
     pub name: *const c_char,
     /// From OVERTAKE_PRIORITY_LOWEST to overtake_priorities(); 0 is the lowest. The tasks before it inherit it.
     pub priority: c_int,
-    /// References that overtake_task_release takes away: until then the task does not start.
+    /// References that overtake_task_release takes away: until then the task does not start. At most 1048576.
     pub references: u32,
     /// Whether it is the task to which others refer by its name (overtake_tasks_named).
     pub is_named: u32,
@@ -92,25 +93,27 @@ struct Submitted {
 static TASKS: Handles<Submitted> = Handles::new(Kind::Task);
 
 /// The handle of C for a task.
-pub fn add(handle: Handle, home: Home) -> *mut overtake_task {
-    TASKS.add(Submitted { handle, home })
+pub fn add(call: &str, handle: Handle, home: Home) -> Outcome<*mut overtake_task> {
+    TASKS.add_to(call, home, Submitted { handle, home })
 }
 
 /// Writes the handle of C for a task, unless `place` is null.
 ///
 /// # Safety
 /// `place` is null or points at a handle.
-pub unsafe fn hand_out(handle: Handle, home: Home, place: *mut *mut overtake_task) {
+pub unsafe fn hand_out(call: &str, handle: Handle, home: Home, place: *mut *mut overtake_task) -> Outcome {
     if !place.is_null() {
+        let handle = add(call, handle, home)?;
         // SAFETY: not null, and the caller's.
-        unsafe { place.write(add(handle, home)) };
+        unsafe { place.write(handle) };
     }
+    Ok(())
 }
 
 /// The task of a handle, if it belongs to this dispatcher.
-pub fn find(call: &str, task: *const overtake_task, dispatcher: u64) -> Outcome<Handle> {
+pub fn find(call: &str, task: *const overtake_task, home: Home) -> Outcome<Handle> {
     let found = TASKS.with(call, task, Submitted::clone)?;
-    match found.home.dispatcher == dispatcher {
+    match found.home == home {
         true => Ok(found.handle),
         false => Err(Failure::argument(&format!("{call}: the tasks belong to two dispatchers, and have no order"))),
     }
@@ -122,8 +125,8 @@ fn any(call: &str, task: *const overtake_task) -> Outcome<Submitted> {
 }
 
 /// Frees the handles of a dispatcher's tasks.
-pub fn forget(dispatcher: u64) {
-    drop(TASKS.remove_all(|task| task.home.dispatcher == dispatcher));
+pub fn forget(home: Home) {
+    drop(TASKS.remove_all(|task| task.home == home));
 }
 
 /// A text of C; `None` for a null pointer.
@@ -167,8 +170,7 @@ pub unsafe extern "C" fn overtake_submit(
         // SAFETY: the caller's promise.
         let handle = unsafe { described.submit(CALL, &set, home, submit) }?;
         // SAFETY: the caller's promise.
-        unsafe { hand_out(handle, home, task) };
-        Ok(())
+        unsafe { hand_out(CALL, handle, home, task) }
     })
 }
 
@@ -220,7 +222,7 @@ impl Described<'_> {
         for task in &launched {
             builder = builder.after_launch(task);
         }
-        for _ in 0..spec.references {
+        for _ in 0..references(call, spec.references)? {
             builder = builder.held();
         }
         if spec.retries != 0 {
@@ -240,15 +242,20 @@ pub unsafe fn handles(
     array: (*const *mut overtake_task, usize),
     home: Home,
 ) -> Outcome<Vec<Handle>> {
-    let tasks = match array {
-        (_, 0) => &[][..],
-        (start, _) if start.is_null() => {
-            return Err(Failure::argument(&format!("{call}: {name} is an array of {name}_count handles, not null")));
-        }
-        // SAFETY: not null; the caller's promise.
-        (start, count) => unsafe { std::slice::from_raw_parts(start, count) },
-    };
-    tasks.iter().map(|task| find(call, *task, home.dispatcher)).collect()
+    // SAFETY: the caller's promise.
+    let tasks = unsafe { sized::slice(call, name, array.0, array.1) }?;
+    tasks.iter().map(|task| find(call, *task, home)).collect()
+}
+
+/// The most references that a task is submitted with.
+const REFERENCES_MAX: u32 = 1 << 20;
+
+/// The references that a task is submitted with. More are a negative number.
+pub fn references(call: &str, count: u32) -> Outcome<u32> {
+    match count <= REFERENCES_MAX {
+        true => Ok(count),
+        false => Err(Failure::argument(&format!("{call}: references is {count}, at most {REFERENCES_MAX}"))),
+    }
 }
 
 /// A priority that a caller names.
@@ -311,6 +318,34 @@ pub extern "C" fn overtake_task_wait(task: *mut overtake_task) -> c_int {
     })
 }
 
+/// The same for timeout_ns of the host's time at most (0: not at all; OVERTAKE_FOR_EVER). Fails as
+/// overtake_task_wait; else `is_done` becomes 1 if the task has ended, and 0 if the time has passed before.
+///
+/// Threads: any; in the function of a task with timeout_ns 0 only.
+///
+/// # Safety
+/// `is_done` points at an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_task_wait_for(
+    task: *mut overtake_task,
+    timeout_ns: i64,
+    is_done: *mut c_int,
+) -> c_int {
+    const CALL: &str = "overtake_task_wait_for";
+    fence(CALL, || {
+        let output = output(CALL, "is_done", is_done)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        let task = any(CALL, task)?.handle;
+        if !task.is_done() {
+            patience.may_wait(CALL)?;
+        }
+        let has_ended = patience.wait(|| task.wait(), |span| task.wait_for(span))?;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(c_int::from(has_ended)) };
+        Ok(())
+    })
+}
+
 /// Writes 1 if the task has ended, one way or the other, and 0 if not. overtake_task_wait then returns its outcome at
 /// once.
 ///
@@ -369,7 +404,7 @@ pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut ove
     const CALL: &str = "overtake_task_before";
     fence(CALL, || {
         let first = any(CALL, task)?;
-        let then = find(CALL, other, first.home.dispatcher)?;
+        let then = find(CALL, other, first.home)?;
         Ok(first.handle.before(&then)?)
     })
 }

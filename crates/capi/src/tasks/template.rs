@@ -175,7 +175,7 @@ pub unsafe extern "C" fn overtake_template_add(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
         // SAFETY: the caller's promise.
-        let after = unsafe { numbers(CALL, name, &spec) }?;
+        let after = unsafe { sized::slice(CALL, "after", spec.after, spec.after_count) }?;
         let added = change(CALL, template, |state| {
             let State::Recording(recording, steps) = state else {
                 let text = format!("{CALL}: the template has been replayed: record task \"{name}\" in a new one");
@@ -184,9 +184,11 @@ pub unsafe extern "C" fn overtake_template_add(
             let find = |number: &usize| steps.get(*number).copied();
             let unknown = || wrong(CALL, name, &format!("it comes after a step that is none of the {}", steps.len()));
             let after: Vec<Step> = after.iter().map(find).collect::<Option<_>>().ok_or_else(unknown)?;
+            // All that can be wrong is known before the step is recorded, which is for good.
+            let own = (spec.priority != 0).then(|| priority(CALL, spec.priority)).transpose()?;
             let added = record(CALL, recording, name, &after, &spec, data)?;
-            if spec.priority != 0 {
-                recording.priority(added, priority(CALL, spec.priority)?);
+            if let Some(own) = own {
+                recording.priority(added, own);
             }
             steps.push(added);
             Ok(steps.len() - 1)
@@ -201,19 +203,6 @@ pub unsafe extern "C" fn overtake_template_add(
 
 fn wrong(call: &str, name: &str, text: &str) -> Failure {
     Failure::argument(&format!("{call}: task \"{name}\": {text}"))
-}
-
-/// The numbers of the steps before one.
-///
-/// # Safety
-/// The array has as many numbers as it says.
-unsafe fn numbers(call: &str, name: &str, spec: &StepSpec) -> Outcome<Vec<usize>> {
-    match (spec.after, spec.after_count) {
-        (_, 0) => Ok(Vec::new()),
-        (start, _) if start.is_null() => Err(wrong(call, name, "after is an array of after_count numbers, not null")),
-        // SAFETY: not null; the caller's promise.
-        (start, count) => Ok(unsafe { std::slice::from_raw_parts(start, count) }.to_vec()),
-    }
 }
 
 /// Records a step: its kind and its function.
@@ -376,8 +365,7 @@ pub unsafe extern "C" fn overtake_template_replay(
         // SAFETY: the caller's promise.
         let handle = unsafe { replayed.submit(CALL, &set, home, |replay| Ok(replay.submit()?)) }?;
         // SAFETY: the caller's promise.
-        unsafe { task::hand_out(handle, home, task) };
-        Ok(())
+        unsafe { task::hand_out(CALL, handle, home, task) }
     })
 }
 

@@ -2,6 +2,9 @@
  * calls that are refused. */
 #include "arrays.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 enum { COUNT = 4096, BYTES = COUNT * sizeof(float) };
 
 static const uint32_t count = COUNT;
@@ -220,6 +223,71 @@ static void a_set_that_is_closed(Dispatcher *dispatcher)
     OK(cuMemFreeHost(pinned));
 }
 
+static void *wait_for_arrays(void *arrays)
+{
+    return (void *)(intptr_t)overtake_arrays_wait(arrays);
+}
+
+/* A set that is closed while another thread waits for it has its results in adopted memory all the same. */
+static void closed_beside_a_wait(Dispatcher *dispatcher)
+{
+    Arrays *arrays = NULL;
+    void *code = NULL;
+    pthread_t thread;
+    OK(overtake_arrays_open(dispatcher, NULL, &arrays));
+    Kernel *add = load(arrays, "work_add");
+    float *pinned = (float *)pinned_bytes(BYTES, 0);
+    Array *adopted = NULL, *source = new_array(arrays, COUNT, 4), *never = new_array(arrays, COUNT, 4);
+    struct overtake_adopt_spec spec = {.struct_size = sizeof spec, .memory = pinned, .count = COUNT,
+                                       .element_bytes = 4};
+    OK(overtake_array_adopt(arrays, &spec, &adopted));
+    fill(source, COUNT, 4, 0);
+    OK(overtake_task_free(add_arrays(arrays, add, source, source, adopted)));
+    Argument arguments[4];
+    Computation held = addition(add, arguments, source, source, never);
+    held.references = 1;
+    OK(overtake_task_free(compute(arrays, held)));
+    OK(pthread_create(&thread, NULL, wait_for_arrays, arrays));
+    usleep(50000);
+    OK(overtake_arrays_close(arrays));
+    REQUIRE(pinned[9] == 8);
+    OK(pthread_join(thread, &code));
+    REQUIRE((intptr_t)code == OVERTAKE_ERROR_TASK_FAILED || (intptr_t)code == OVERTAKE_ERROR_INVALID_HANDLE);
+    OK(overtake_array_free(adopted));
+    OK(cuMemFreeHost(pinned));
+}
+
+static int fails(void *const *addresses, void *data);
+
+/* Results that do not reach their memory are the error of the end, and those behind them do reach it. */
+static void a_close_that_fails(Dispatcher *dispatcher)
+{
+    Arrays *arrays = NULL;
+    OK(overtake_arrays_open(dispatcher, NULL, &arrays));
+    Kernel *add = load(arrays, "work_add");
+    float *pinned[3] = {NULL, NULL, NULL};
+    Array *adopted[3], *source = new_array(arrays, COUNT, 4);
+    for (int i = 0; i < 3; i++) {
+        pinned[i] = (float *)pinned_bytes(BYTES, 0);
+        struct overtake_adopt_spec spec = {.struct_size = sizeof spec, .memory = pinned[i], .count = COUNT,
+                                           .element_bytes = 4};
+        OK(overtake_array_adopt(arrays, &spec, &adopted[i]));
+    }
+    fill(source, COUNT, 4, 0);
+    for (int i = 0; i < 3; i++)
+        OK(overtake_task_free(add_arrays(arrays, add, source, source, adopted[i])));
+    Argument lost = use(adopted[1], OVERTAKE_USE_DISCARD);
+    Computation bad = {.struct_size = sizeof bad, .name = "parse", .arguments = &lost, .run = fails};
+    bad.arguments_count = 1;
+    OK(overtake_task_free(compute(arrays, bad)));
+    REQUIRE(overtake_arrays_close(arrays) != OVERTAKE_OK);
+    SAYS("the file is empty");
+    REQUIRE(pinned[0][9] == 8 && pinned[2][9] == 8);
+    REQUIRE(overtake_arrays_close(arrays) == OVERTAKE_ERROR_INVALID_HANDLE);
+    for (int i = 0; i < 3; i++)
+        OK(overtake_array_free(adopted[i]));
+}
+
 static void refused(Arrays *arrays, int code, const char *words, Computation computation)
 {
     Task *task = NULL;
@@ -325,6 +393,8 @@ int main(void)
     accesses_keep_back(arrays, add);
     memory_of_the_program(arrays, add);
     a_set_that_is_closed(dispatcher);
+    closed_beside_a_wait(dispatcher);
+    a_close_that_fails(dispatcher);
     wrong_computations(arrays, add);
     wrong_calls(dispatcher, arrays);
     /* The dispatcher closes its sets. */

@@ -3,12 +3,27 @@
 
 #include <overtake_arrays.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <numeric>
 #include <sstream>
 
 using overtake::use;
+
+namespace {
+
+/* The functions that are alive. */
+struct Counted {
+    std::atomic<int> *alive;
+    explicit Counted(std::atomic<int> *alive) : alive(alive) { ++*alive; }
+    Counted(const Counted &other) : alive(other.alive) { ++*alive; }
+    ~Counted() { --*alive; }
+    Counted &operator=(const Counted &) = delete;
+};
+
+} // namespace
 
 int main()
 {
@@ -50,6 +65,32 @@ int main()
         OK(cuMemcpyDtoH(&seen, reinterpret_cast<CUdeviceptr>(memory + 9), sizeof seen));
         REQUIRE(seen == 5.0f);
 
+        // A function that is replaced goes, and so do two that C refuses together.
+        std::atomic<int> alive{0};
+        {
+            auto clears = [counted = Counted(&alive)](overtake::lane &, void *const *) {};
+            arrays.compute("twice").with(y, use::discard).launch(clears).launch(clears).submit().wait();
+            auto both = [counted = Counted(&alive)](void *const *) {};
+            try {
+                arrays.compute("both").with(y, use::discard).launch(clears).run(both).submit();
+                REQUIRE(!"it is refused");
+            } catch (const overtake::error &failure) {
+                REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_ARGUMENT);
+            }
+        }
+        REQUIRE(arrays.wait_for(std::chrono::seconds(20)));
+        while (alive != 0)
+            ; // a moment after the task has ended
+
+        auto read = x.read();
+        read.close();
+        try {
+            read.close();
+            REQUIRE(!"it is closed");
+        } catch (const overtake::error &failure) {
+            REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_HANDLE);
+        }
+
         try {
             arrays.compute("parse").with(y, use::discard).run([](void *const *) {
                 throw std::runtime_error("the file is empty");
@@ -59,6 +100,8 @@ int main()
         } catch (const overtake::error &failure) {
             REQUIRE(std::string(failure.what()).find("the file is empty") != std::string::npos);
         }
+        arrays.close();
+        dispatcher.close();
     }
     overtake::close();
     std::puts("ok");

@@ -4,6 +4,7 @@
 #include "expect.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -129,13 +130,16 @@ void lifetimes(overtake::dispatcher &dispatcher)
         tasks.light("behind", [&] { order.push_back(3); }).after(group.behind()).submit();
         tasks.light("before", [&] { order.push_back(1); }).after(group.before()).submit();
         int turns = 0;
+        REQUIRE(!group.behind().wait_for(std::chrono::milliseconds(1)));
         tasks.kernel("inside", [&order, turns](overtake::lane &) mutable {
             overtake::check(turns++ == 0 ? OVERTAKE_ERROR_REFUSED : OVERTAKE_OK);
             order.push_back(2);
         }).retries(1).submit();
         REQUIRE(order.empty());
+        group.end();
+        refused(OVERTAKE_ERROR_INVALID_HANDLE, [&] { group.end(); });
     }
-    tasks.wait();
+    REQUIRE(tasks.wait_for(std::chrono::seconds(20)) && tasks.wait_for(std::chrono::seconds(-1)));
     REQUIRE((order == std::vector<int>{1, 2, 3}));
     tasks.stop();
     overtake::task first = tasks.host("a", [] {}).held().submit(), second = tasks.join("b").held().submit();

@@ -6,11 +6,15 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import unittest
 import weakref
 
 import overtake
+import overtake_arrays
+import overtake_calls as calls
 import overtake_exchange as exchange
+import overtake_tasks
 from overtake import discard, read, read_write, relaxed, write
 from test_overtake import WithDispatcher
 
@@ -38,6 +42,11 @@ class Stranger:
         seen = (ctypes.c_float * COUNT)()
         device.must("cuMemcpyDtoH_v2", seen, ctypes.c_uint64(self.memory), ctypes.c_size_t(BYTES))
         return list(seen)
+
+
+class FakeStream:
+    def __init__(self, handle):
+        self.cuda_stream = handle
 
 
 class Producer:
@@ -191,6 +200,132 @@ class Arrays(WithDispatcher):
         self.assertRaisesRegex(TypeError, "int has neither", self.arrays.adopt, 5)
         even = Stranger(self.device, [2] * COUNT, shape=(64, 64), strides=(256, 4))
         self.assertEqual(self.arrays.adopt(even)[63, 63], 2)
+
+    def test_the_default_stream_is_waited_for(self):
+        word = ctypes.c_uint32.from_address(self.device.made("cuMemHostAlloc", ctypes.c_size_t(4096), 0))
+        word.value = 0
+        source, at = Stranger(self.device, [1] * COUNT), ctypes.c_uint64(ctypes.addressof(word))
+        self.device.must("cuStreamWaitValue32_v2", None, at, 1, 0)
+        self.device.must("cuMemsetD8Async", ctypes.c_uint64(source.memory), ctypes.c_ubyte(0), BYTES, None)
+        found = []
+        adopts = threading.Thread(target=lambda: found.append(self.arrays.adopt(source, stream=FakeStream(0))))
+        adopts.start()
+        adopts.join(0.2)
+        self.assertTrue(adopts.is_alive(), "work of the default stream is not over")
+        word.value = 1
+        adopts.join(20)
+        self.assertEqual(found[0][5], 0)
+        streams = [exchange.borrowed(owner, 0).stream for owner in (source, Producer(source))]
+        self.assertEqual(streams, [1, 1])
+
+    def test_memory_is_adopted_on_its_device(self):
+        with overtake.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
+            context = ctypes.c_void_p()
+            self.device.must("cuCtxGetCurrent", ctypes.byref(context))
+            other = overtake_tasks._primary_contexts([1])[0]
+            self.device.must("cuCtxSetCurrent", ctypes.c_void_p(other))
+            source = Stranger(self.device, [3] * COUNT)
+            self.device.must("cuCtxSetCurrent", context)
+            adopted = arrays.adopt(source)
+            with adopted.on_device(device=1) as view:
+                self.assertEqual((view.address, view.device), (source.memory, 1))
+            self.assertEqual(arrays.statistics()["between_devices"], 0)
+            spec = overtake_arrays._AdoptSpec(ctypes.sizeof(overtake_arrays._AdoptSpec), 1, 0, 0, source.memory, COUNT)
+            spec.element_bytes = 4
+            with self.assertRaisesRegex(overtake.Error, "is on device 1, and device 0 of the dispatcher is 0"):
+                calls.made("array_adopt", arrays._handle, spec)
+        self.assertRaisesRegex(ValueError, r"on device 1, and the dispatcher has \(0,\)", self.arrays.adopt, source)
+
+    def test_other_streams_wait_for_a_launch_and_it_for_them(self):
+        word = ctypes.c_uint32.from_address(self.device.made("cuMemHostAlloc", ctypes.c_size_t(4096), 0))
+        word.value = 0
+        own = self.device.made("cuStreamCreate", 1)
+        x, at = self.arrays.array_of([1.0] * COUNT), ctypes.c_uint64(ctypes.addressof(word))
+        seen = []
+
+        def launch(lane, view):
+            seen.append((view.__cuda_array_interface__["stream"], lane.stream))
+            view.__dlpack__(stream=-1)
+            view.__dlpack__(stream=own, max_version=(1, 0), dl_device=(2, 0), copy=False)
+            for wrong in ({"copy": True}, {"dl_device": (1, 0)}, {"stream": 0}):
+                self.assertRaises(BufferError, view.__dlpack__, **wrong)
+            self.device.must("cuStreamWaitValue32_v2", ctypes.c_void_p(own), at, 1, 0)
+            place = ctypes.c_uint64(view.address)
+            self.device.must("cuMemsetD8Async", place, ctypes.c_ubyte(0), BYTES, ctypes.c_void_p(own))
+
+        task = self.arrays.launch("own stream", launch, write(x))
+        self.assertRaises(TimeoutError, task.wait, 0.2)
+        word.value = 1
+        self.assertEqual(x[7], 0)
+        self.assertEqual(seen[0][0], seen[0][1])
+        with x.on_device() as view:
+            self.assertIsNone(view.__cuda_array_interface__["stream"])
+
+    def test_contents_become_elements_of_the_type(self):
+        made = self.arrays.array_of(array.array("i", [1, -2, 3]), "float32")
+        self.assertEqual((made.dtype, made.tolist()), ("float32", [1, -2, 3]))
+        square = memoryview(array.array("d", [0.5, 1, 1.5, 2])).cast("B").cast("d", (2, 2))
+        self.assertEqual(self.arrays.array_of(square, "float32").tolist(), [[0.5, 1], [1.5, 2]])
+        self.assertEqual(self.arrays.array_of(memoryview(array.array("h", range(6)))[::2], "int64").tolist(), [0, 2, 4])
+        self.assertEqual(self.arrays.array_of(memoryview(array.array("h", range(6)))[::2]).tolist(), [0, 2, 4])
+        self.assertRaises(TypeError, self.arrays.array_of, array.array("d", [0.5]), "int32")
+        self.assertRaises(ValueError, self.arrays.array_of, array.array("q", [1 << 40]), "int32")
+        self.assertRaisesRegex(TypeError, "format", self.arrays.array_of, memoryview(b"abc").cast("c"))
+
+    def test_elements_end_with_their_block(self):
+        x = self.arrays.array_of([1.0, 2.0, 3.0])
+        with x.read() as elements:
+            pass
+        self.assertRaises(ValueError, lambda: elements[0])
+        with self.assertRaisesRegex(BufferError, "copy what is to stay"):
+            with x.read() as elements:
+                kept = elements[1:]
+        del kept
+        with self.assertRaises(KeyError):  # and not the error about what it keeps
+            with x.change() as elements:
+                kept = elements[1:]
+                raise KeyError
+        keeps = []
+        with self.assertRaisesRegex(overtake.TaskError, "BufferError.*copy what is to stay"):
+            self.arrays.host("keeps", lambda elements: keeps.append(elements[:2]), read(x)).wait()
+        passes = self.arrays.host("passes", lambda elements: keeps.append(elements), read(x))
+        passes.wait()
+        self.assertRaises(ValueError, lambda: keeps[1][0])
+        self.assertEqual(x[0:2], [1, 2])
+
+    def test_a_kernel_keeps_the_function_of_another_library(self):
+        class Function:
+            def __init__(self, pointer):
+                self.ptr = pointer
+
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.device.must("cuModuleLoadData", ctypes.byref(module), kernels().encode())
+        self.device.must("cuModuleGetFunction", ctypes.byref(function), module, b"work_add")
+        theirs = Function(function.value)
+        kept = weakref.ref(theirs)
+        add = self.arrays.kernel_of(theirs, "add", "const pointer, const pointer, pointer, uint32")
+        del theirs
+        gc.collect()
+        self.assertIsNotNone(kept())
+        x = self.arrays.array_of([1.0] * COUNT)
+        add(COUNT // 256, 256)(x, x, x, COUNT)
+        self.assertEqual(x[0], 2)
+        del add
+        gc.collect()
+        self.assertIsNone(kept())
+
+    def test_an_end_tells_of_results_that_are_lost(self):
+        for is_raised in (False, True):
+            lost, kept = (Stranger(self.device, [1] * COUNT) for _ in range(2))
+            with self.assertRaises(KeyError if is_raised else overtake.Error) as raised:
+                with self.dispatcher.arrays() as arrays:
+                    x, y = arrays.adopt(lost), arrays.adopt(kept)
+                    arrays.host("parse", lambda elements: {}["width"], discard(x))
+                    y[0] = 5
+                    if is_raised:
+                        raise KeyError
+            self.assertTrue(is_raised or "KeyError: 'width'" in str(raised.exception))
+            self.assertEqual(kept.values(self.device)[:2], [5, 1])
 
     def test_signatures(self):
         with self.assertRaisesRegex(ValueError, "'long'"):

@@ -183,6 +183,8 @@ class WithLibrary(unittest.TestCase):
         middle = device.made("cuMemAlloc_v2", ctypes.c_size_t(count * size))
         stream = device.made("cuStreamCreate", 1)
         ctypes.memmove(source, bytes(range(1, 241)) * (count * size // 240), count * size // 240 * 240)
+        for reserve in (1 << 40, -1):
+            self.assertRaisesRegex(overtake.Error, "copies, at most 1048576", overtake.CopyQueue, stream, 1, reserve)
         with overtake.CopyQueue(stream, 1, count) as queue:
             for at in range(0, count * size, size):
                 queue.copy(middle + at, source + at, size, overtake.HOST_TO_DEVICE)

@@ -1,6 +1,10 @@
 """Tests of pipelines from Python; `tests/python.rs` runs them on the software GPU."""
 
 import ctypes
+import math
+import os
+import re
+import signal
 import threading
 import unittest
 
@@ -101,6 +105,50 @@ class Pipelines(WithDispatcher):
         line = self.line()
         del line.consumer
         self.assertRaises(overtake.Ended, line.producer.acquire)
+
+    def test_an_end_that_a_function_leaves_is_left(self):
+        for leave in (lambda line: line.consumer.leave(), lambda line: delattr(line, "consumer")):
+            line = self.line()
+            self.tasks.host("leaves", lambda: leave(line)).wait()
+            with self.assertRaises(overtake.Ended):
+                while True:
+                    line.producer.acquire(timeout=20).commit()
+
+    def test_times_that_have_passed(self):
+        line = self.line()
+        for timeout in (0, -1, -1e300, -math.inf):
+            self.assertRaisesRegex(TimeoutError, re.escape(f"within {timeout} s"), line.consumer.wait, timeout)
+        self.assertRaises(ValueError, line.consumer.wait, math.nan)
+        frame = line.producer.acquire(timeout=1e300)
+        self.assertRaisesRegex(ValueError, "ago is -1", frame.captured, -1)
+        frame.captured(1e300)
+        frame.commit()
+        self.assertEqual(line.consumer.wait(timeout=math.inf).number, 0)
+        self.assertRaisesRegex(ValueError, "deadline is -5", self.line, deadline=-5)
+        self.assertRaisesRegex(overtake.Error, "places is 0", overtake.Admission, 0)
+
+    def test_ctrl_c_ends_a_wait(self):
+        line = self.line()
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        self.assertRaises(KeyboardInterrupt, line.consumer.wait)
+
+    def test_the_bytes_of_a_frame_end_with_it(self):
+        line = self.line()
+        with line.producer.acquire() as frame:
+            seen = frame.bytes
+        self.assertRaises(ValueError, lambda: seen[0])
+        for keep in (lambda view: view[1:3], memoryview):
+            with self.assertRaisesRegex(BufferError, "copy what is to stay"):
+                with line.consumer.wait() as frame:
+                    kept = keep(frame.bytes)
+            del kept
+            line.producer.acquire().commit()
+        with self.assertRaises(KeyError):  # and not the error about what it keeps
+            with line.consumer.wait() as frame:
+                kept = frame.bytes[1:]
+                raise KeyError
+        del kept
+        self.assertEqual(line.statistics()["delivered"], 3)
 
     def test_a_frame_keeps_what_it_needs(self):
         line = self.line()

@@ -2,15 +2,20 @@
 
 import ctypes
 import gc
+import math
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import unittest.mock
 import weakref
 
 import overtake
+import overtake_calls as calls
+import overtake_tasks
 from test_overtake import Device, WithDispatcher
 
 SIZE = 64 << 10
@@ -227,6 +232,75 @@ class Tasks(WithDispatcher):
         folder = os.path.dirname(__file__)
         ended = subprocess.run([sys.executable, "-B", "-c", program], cwd=folder, capture_output=True, timeout=60)
         self.assertEqual((ended.returncode, ended.stdout), (0, b""), ended.stderr)
+
+    def test_an_exception_without_a_text(self):
+        class Odd(Exception):
+            def __str__(self):
+                raise RuntimeError("it has none")
+
+        def raises(*lane):
+            raise Odd
+
+        for task in (self.tasks.host("odd", raises), self.tasks.kernel("odd", raises)):
+            text = 'task "odd" failed: Odd, whose text cannot be made'
+            with self.assertRaisesRegex(overtake.TaskError, text) as raised:
+                task.wait()
+            self.assertIsInstance(raised.exception.__cause__, Odd)
+
+    def test_waits_end_with_their_time(self):
+        held = self.tasks.host("held", lambda: 7, held=1)
+        for wait in (held.wait, held.result, self.tasks.wait):
+            for timeout in (0.02, 0, -1, -math.inf):
+                self.assertRaisesRegex(TimeoutError, f"within {timeout} s", wait, timeout=timeout)
+        self.assertRaises(ValueError, held.wait, math.nan)
+        held.release()
+        self.assertEqual((held.result(math.inf), held.result(1e300), held.result(-1)), (7, 7, 7))
+        self.tasks.wait(timeout=1e300)
+
+    def test_ctrl_c_ends_a_wait(self):
+        held = self.tasks.join("held", held=1)
+        for wait in (held.wait, self.tasks.wait, lambda: held.wait(50)):
+            start = time.monotonic()
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            self.assertRaises(KeyboardInterrupt, wait)
+            self.assertLess(time.monotonic() - start, 20)
+        held.release()
+        held.wait()
+
+    def test_ctrl_c_in_a_function_reaches_the_main_thread(self):
+        def interrupted(lane):
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.tasks.kernel("interrupted", interrupted)
+            self.tasks.wait()
+            time.sleep(20)
+        # One that came before the first statement, as the library counts it.
+        calls._unanswered.value = 1
+        self.assertRaises(KeyboardInterrupt, self.tasks.stop)
+        self.tasks.start()
+        self.assertEqual(self.tasks.host("after", lambda: 3).result(), 3)
+
+    def test_ctrl_c_at_any_time(self):
+        folder = os.path.dirname(__file__)
+        command = [sys.executable, "-B", os.path.join(folder, "run_interrupted.py"), "1", "40"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        self.assertEqual((ended.returncode, ended.stdout), (0, "ok\n"), ended.stderr)
+
+    def test_a_handle_that_is_freed_leaves_the_text_of_the_last_failure(self):
+        class Owner:
+            _handle = 16
+
+        self.assertNotEqual(calls.functions["tasks_free"](None), 0)
+        calls.free("task_free", Owner())
+        self.assertIn(b"the set of tasks is null", calls.functions["last_error"]())
+
+    def test_a_dispatcher_that_cannot_be_used_is_closed(self):
+        before = set(overtake_tasks._open)
+        with unittest.mock.patch.object(overtake_tasks, "_current_device", side_effect=OSError("no driver")):
+            self.assertRaises(OSError, overtake.Dispatcher)
+        self.assertEqual(overtake_tasks._open, before)
 
     def test_many(self):
         sums = [self.tasks.host("sum", lambda number=number: number * 2) for number in range(300)]

@@ -1,0 +1,225 @@
+"""How the modules of `overtake` call the library: functions by name, errors, waits that Ctrl-C ends, and functions of
+tasks. A part of `overtake_tasks`.
+
+An exception may come between any two statements of the main thread: Ctrl-C is one. In a function of a task no frame
+above it could handle it, so the library fails the task (`overtake_answer_...`), and the exception is raised again when
+the call of the main thread that ran the function returns.
+"""
+
+import contextlib
+import ctypes
+import math
+import threading
+import time
+import weakref
+
+import overtake
+
+class TaskError(overtake.Error):
+    """A task that failed, or was not run because one before it failed: the text names both. The exception of the task's
+    own function is the cause (`__cause__`)."""
+
+
+class Ended(overtake.Error):
+    """The other end has left the pipeline: there are no further frames."""
+
+
+class FrameError(overtake.Error):
+    """A frame failed: the text names it and the reason. The next call is about the next frame."""
+
+
+TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -13, -14, -16, -17, -18
+_KINDS = {
+    **{TASK_FAILED: TaskError, TASK_NOT_RUN: TaskError},
+    **{TIMEOUT: TimeoutError, ENDED: Ended, FRAME_FAILED: FrameError},
+}
+
+_lock = threading.Lock()
+functions = {}
+
+
+def bind(prototypes):
+    """Looks these functions of the library up."""
+    library = overtake._need(strict=True)
+    with _lock:
+        functions.update(last_error=library.overtake_last_error, error_name=library.overtake_error_name)
+        for each, arguments in {**_PROTOTYPES, **prototypes}.items():
+            found = getattr(library, "overtake_" + each, None)
+            if found is None:
+                text = f"{overtake.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
+                raise overtake.Unavailable(text)
+            found.restype, found.argtypes = ctypes.c_int, arguments
+            functions[each] = found
+
+
+def call(name, *arguments):
+    check(functions[name](*arguments))
+
+
+def check(code):
+    """Raises the failure of a call. An exception that has ended a function of a task meanwhile goes before it."""
+    text = functions["last_error"]().decode(errors="replace") if code else ""
+    if _interrupts or _unanswered.value:
+        _raise_interrupt()
+    if code:
+        kind = _KINDS.get(code, overtake.Error)
+        raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
+
+
+def made(name, *arguments, kind=ctypes.c_void_p):
+    """The result that a call writes behind its last argument."""
+    result = kind()
+    call(name, *arguments, ctypes.byref(result))
+    return result.value
+
+
+# The default is a name that is left when the interpreter ends.
+def free(name, owner, functions=functions):
+    """Frees the handle of an object that goes. It may go in the middle of anything: between a call that has failed and
+    the question for its text, too."""
+    function, handle = functions.get(name) if functions else None, getattr(owner, "_handle", None)
+    if function is not None and handle:
+        said = functions["last_error"]()
+        if function(handle) != 0:
+            functions["set_last_error"](said)
+
+
+def ns(name, seconds):
+    """A span in nanoseconds, as long as the library has them."""
+    if seconds < 0:
+        raise ValueError(f"{name} is {seconds} s: it is 0 or more")
+    return (1 << 63) - 1 if seconds >= 1 << 33 else round(seconds * 1e9)
+
+
+# A signal is handled between two of them.
+_SLICE = 0.05
+
+
+def slices(timeout):
+    """The times, in nanoseconds, of calls that wait so many seconds together, and whether each is the last. Python
+    handles Ctrl-C only between two calls. Past deadlines are looked at once; None is for ever."""
+    if timeout is not None and math.isnan(timeout):
+        raise ValueError("timeout is no number")
+    until = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        left = until - time.monotonic()
+        yield ns("timeout", max(0, min(left, _SLICE))), left <= _SLICE
+        if left <= _SLICE:
+            return
+
+
+def wait(name, handle, timeout=None):
+    """Waits until the call says so. Raises `TimeoutError` if that takes longer than so many seconds."""
+    for left_ns, _ in slices(timeout):
+        if made(name, handle, left_ns, kind=ctypes.c_int):
+            return
+    raise TimeoutError(f"overtake_{name}: it has not ended within {timeout} s")
+
+
+def take_away(view):
+    """Releases a memoryview at the end of the time in which its memory means something. Returns whether a part of it,
+    or an array over it, is kept."""
+    memory = weakref.ref(view.obj)
+    with contextlib.suppress(BufferError):  # of an array over it
+        view.release()
+    return memory() is not None
+
+
+def refuse_kept(is_kept):
+    if is_kept:
+        text = "a memoryview or an array over the memory is kept, which may have other contents now: copy what is to "
+        raise BufferError(text + "stay, and del the rest before")
+
+
+# What has ended functions of tasks in the main thread, and the number of those that could not even say so.
+_interrupts = []
+_unanswered = ctypes.c_uint32()
+
+
+def _raise_interrupt():
+    if threading.current_thread() is threading.main_thread():
+        _unanswered.value = 0
+        raise _interrupts.pop(0) if _interrupts else KeyboardInterrupt("it has ended the function of a task")
+
+
+def note(error):
+    """An exception has ended a function. If it is one for the program as a whole, the main thread raises it again."""
+    is_own = isinstance(error, Exception) or threading.current_thread() is not threading.main_thread()
+    if not is_own:
+        _interrupts.append(error)
+
+
+def _text_of(error):
+    try:
+        return str(error) if isinstance(error, overtake.Error) else f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}, whose text cannot be made"
+
+
+class Work:
+    """The end of the function of a task."""
+
+    value, error = None, None
+
+
+FREE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
+_size, _pointers = ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)
+ANSWERING = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _pointers, _size, _size, ctypes.POINTER(ctypes.c_int))
+
+
+class Kept(ctypes.Structure):
+    """What the library keeps until it frees it, by its address: a function of a task, which gets the lane, the
+    addresses of its arrays and the arguments of its template, or another object."""
+
+    _fields_ = [("call", ANSWERING), ("unanswered", ctypes.POINTER(ctypes.c_uint32))]
+
+    def __init__(self, function, work=None):
+        super().__init__(_answer, ctypes.pointer(_unanswered))
+        self.function, self.work = function, work
+
+    def answer(self, lane, addresses, arguments):
+        work = self.work or alive[arguments].work  # a step's is that of the replay, which keeps its first error
+        try:
+            value = self.function(lane, addresses, arguments)
+            if work is self.work:
+                work.value, work.error = value, None
+            return 0
+        except BaseException as error:  # no frame above this one could handle it
+            work.error = error if work is self.work else work.error or error
+            note(error)
+            functions["set_last_error"](_text_of(error).replace("\0", " ").encode(errors="replace"))
+            return TASK_FAILED
+
+
+@ANSWERING
+def _answer(lane, addresses, arguments, data, answer):
+    try:
+        answer[0] = alive[data].answer(lane, addresses, arguments)
+    except BaseException as error:  # it came while another one was noted
+        note(error)
+        answer[0] = TASK_FAILED
+
+
+# By their addresses.
+alive = {}
+# Not a function of Python's: an exception could come before its first statement, and then nothing would be freed.
+free_kept = FREE(alive.pop)
+
+
+def keep(function, work=None):
+    """The address by which the library has it, until `free_kept` takes it away."""
+    kept = Kept(function, work)
+    address = ctypes.addressof(kept)
+    alive[address] = kept
+    return address
+
+
+def answering(name, kind):
+    """The function of the library that calls `_answer`, by the type that a structure has for it."""
+    return ctypes.cast(functions["answer_" + name], kind)
+
+
+_PROTOTYPES = {
+    "set_last_error": [ctypes.c_char_p],
+    **{f"answer_{name}": None for name in ("launch", "run", "launch_uses", "run_uses", "launch_step", "run_step")},
+}

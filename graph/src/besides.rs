@@ -1,0 +1,111 @@
+//! Nodes that a new one comes after in other ways than those of its spec.
+
+use crate::data::Access;
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{Edge, Mark, NodeId, Spec, Stage};
+use crate::refused::Refused;
+
+/// Nodes that a new one comes after besides. Those that have ended are no edge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Besides<'a> {
+    /// It starts when each of these has come to [`Mark::Launched`] (PX-07), and fails if one of them does.
+    pub launches: &'a [NodeId],
+    /// It comes after these in the order of their lane, and their failure is none of it: a stream of another model is
+    /// an order, and passes nothing on.
+    pub in_order: &'a [NodeId],
+}
+
+impl Besides<'_> {
+    fn len(&self) -> usize {
+        self.launches.len() + self.in_order.len()
+    }
+}
+
+impl Graph {
+    /// As [`Graph::append_using`], of a node that comes after these besides.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::append_using`]. Nothing has changed then.
+    pub fn append_besides(
+        &mut self,
+        spec: &Spec<'_>,
+        accesses: &[Access],
+        besides: &Besides<'_>,
+    ) -> Result<NodeId, Refused> {
+        self.make_room(1, besides.len())?;
+        // The node finds others by its uses meanwhile, and gets no room that these need.
+        (0..besides.len()).for_each(|_| self.edges.reserve());
+        let spec = Spec { references: spec.references + 1, ..*spec };
+        let appended = if accesses.is_empty() { self.append(&spec) } else { self.append_using(&spec, accesses) };
+        (0..besides.len()).for_each(|_| self.edges.give_back_room());
+        let node = appended?;
+        self.follow_besides(node.index, besides);
+        self.release(node)?;
+        Ok(node)
+    }
+
+    /// As [`Graph::fill`], of a node that comes after these besides.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::fill`]. Nothing has changed then.
+    pub fn fill_besides(&mut self, node: NodeId, spec: &Spec<'_>, besides: &Besides<'_>) -> Result<(), Refused> {
+        self.make_room(0, spec.after.len() + besides.len())?;
+        if let Some(then) = self.nodes.find(node) {
+            for first in besides.launches.iter().chain(besides.in_order) {
+                if let Some(first) = self.nodes.find(*first) {
+                    self.refuse_cycle(first, then)?;
+                }
+            }
+        }
+        self.fill(node, spec)?;
+        self.follow_besides(node.index, besides);
+        Ok(())
+    }
+
+    fn follow_besides(&mut self, node: u32, besides: &Besides<'_>) {
+        for first in besides.launches {
+            let found = self.nodes.find(*first);
+            // To PhysX a launched task has finished.
+            if let Some(first) = found.filter(|first| !self.is_physx() || self.nodes[*first].stage != Stage::Launched) {
+                self.link(first, node, self.mark(first, node, Some(Mark::Launched)), true);
+            }
+        }
+        for first in besides.in_order {
+            let found = self.nodes.find(*first).filter(|first| self.nodes[*first].stage != Stage::Ended);
+            if let Some(first) = found.filter(|first| !self.has_edge(*first, node)) {
+                self.link_in_order(first, node);
+            }
+        }
+    }
+
+    /// Whether a node comes after this one by an edge of its own.
+    fn has_edge(&self, first: u32, then: u32) -> bool {
+        let mut edge = self.nodes[then].into;
+        while edge != NONE {
+            let it = self.edge(edge);
+            if it.from == first {
+                return true;
+            }
+            edge = it.into_next;
+        }
+        false
+    }
+
+    /// As [`Graph::link`], of an edge that passes no failure on.
+    fn link_in_order(&mut self, first: u32, then: u32) {
+        let mark = self.mark(first, then, None);
+        let is_counted = self.nodes[first].stage != Stage::Launched || mark != Mark::Launched;
+        if is_counted {
+            self.nodes[then].references += 1;
+        } else {
+            let [from, to] = crate::nodes::two(self.nodes.slots(), first, then);
+            self.lanes.offer(from, to);
+        }
+        let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, false, is_counted) };
+        self.edges.link(self.nodes.slots(), edge);
+        self.raise(first, self.nodes[then].effective);
+    }
+}
