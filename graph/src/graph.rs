@@ -196,13 +196,6 @@ impl Graph {
         !self.device.is_empty()
     }
 
-    /// Whether no group is open, and all nodes of the device that were ready have been launched.
-    #[must_use]
-    pub fn is_dispatched(&self) -> bool {
-        let is_free = self.open_groups == 0 && self.launching == 0;
-        is_free && self.device.is_empty() && self.held_back.is_empty() && self.passes.is_empty()
-    }
-
     /// Whether a node of the device that is ready now is the next one.
     #[inline]
     #[must_use]

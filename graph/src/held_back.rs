@@ -18,10 +18,6 @@ impl HeldBack {
         HeldBack { queues: (0..lanes).map(|_| Queue::of(options)).collect(), count: 0 }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(Queue::is_empty)
-    }
-
     pub fn push(&mut self, slots: &mut [Slot], node: u32) {
         let slot = &mut slots[node as usize];
         slot.is_held_back = true;

@@ -31,11 +31,6 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    /// Whether no node is ready.
-    pub fn is_empty(&self) -> bool {
-        self.submitted.is_empty() && self.bins.iter().all(Vec::is_empty)
-    }
-
     pub fn push(&mut self, node: u32) {
         self.submitted.push(node);
     }

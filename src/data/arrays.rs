@@ -47,10 +47,12 @@ struct Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        if !self.has_finished
-            && let Err(error) = self.store.drain()
-        {
-            log::warn!("arrays have not ended well, and adopted memory may lack results: {error}");
+        if self.has_finished || self.store.is_inside() {
+            return;
+        }
+        match self.store.drain() {
+            Ok(()) | Err(Error::Forked) => {}
+            Err(error) => log::warn!("arrays have not ended well, and adopted memory may lack results: {error}"),
         }
     }
 }
@@ -75,8 +77,9 @@ impl Arrays {
 
     /// Ends them, as dropping the last clone does, and returns the first error: of a computation whose results are to
     /// be in memory that was adopted and are lost, of a copy there, or of a task that does not end. All other results
-    /// are there nevertheless. It does not look at clones: these may go on, and end by themselves. Those of a section
-    /// end with it, and here nothing is done for them. In the function of a task it is refused.
+    /// are there nevertheless. It does not look at clones: these may go on, but their tasks that only a caller could
+    /// start have failed. Those of a section end with it, and here nothing is done for them. In the function of a task
+    /// it is refused.
     pub fn finish(mut self) -> Result<(), Error> {
         let Some(door) = &mut self.door else { return Ok(()) };
         let ended = door.store.drain();

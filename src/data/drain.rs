@@ -23,8 +23,7 @@ impl Store {
     /// Waits for all work that can end, and returns the first error of a write-back. Not in the function of a task,
     /// which others may wait for: tasks keep all that they use.
     pub fn drain(&self) -> Result<(), Error> {
-        let shared = self.tasks.shared();
-        if is_inside(Arc::as_ptr(shared) as usize) {
+        if self.is_inside() {
             return Err(Code::NOT_PERMITTED.at("overtake arrays finish").because(INSIDE).into());
         }
         self.fail_the_stuck()?;
@@ -38,6 +37,11 @@ impl Store {
         let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
         let arrived: Result<(), Error> = transfers.iter().filter_map(Handle::outcome).collect();
         written.and(kept).and(arrived).and(ended)
+    }
+
+    /// Whether the calling thread runs a function of a task, which may not wait for others.
+    pub fn is_inside(&self) -> bool {
+        is_inside(Arc::as_ptr(self.tasks.shared()) as usize)
     }
 
     /// The arrays in memory of the caller's, with its places.

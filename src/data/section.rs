@@ -73,6 +73,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
     /// after those whose results they use.
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
+        let priority = priority.max(store.least);
         let claims = uses.claims();
         Submission {
             store,

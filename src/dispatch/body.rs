@@ -82,9 +82,23 @@ const _: () = assert!(size_of::<Body>() == LINE);
 /// The rest of nodes that have ended: it runs code of others, so it is dropped without the lock.
 #[derive(Default)]
 pub(crate) struct Dead {
-    /// Not without any while there are rare parts.
+    /// Not without any while there are others.
     works: Vec<Work>,
     rare: Vec<RareDead>,
+    /// Of tasks that were not accepted.
+    refused: Vec<Work>,
+}
+
+/// Work that has been refused. It is dropped where this is.
+pub(crate) struct Refused(Vec<Work>);
+
+impl Drop for Refused {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            bury(Dead { works: std::mem::take(&mut self.0), ..Dead::default() });
+        }
+    }
 }
 
 /// The nodes for which there is room at first.
@@ -111,11 +125,26 @@ impl Dead {
         }
     }
 
-    /// Work that is none of a node's: its task has been refused.
+    /// Work that is none of a node's.
     pub fn add_work(&mut self, work: Work) {
         if !work.is_bare() {
             self.works.push(work);
         }
+    }
+
+    /// The same, of a task that has been refused. What it holds may be the last of the user's that waits for tasks: it
+    /// is dropped without the turn.
+    pub fn add_refused(&mut self, work: Work) {
+        if !work.is_bare() {
+            self.works.push(Work::Nothing);
+            self.refused.push(work);
+        }
+    }
+
+    /// The work that has been refused, until the returned value is dropped.
+    #[inline]
+    pub fn take_refused(&mut self) -> Refused {
+        Refused(std::mem::take(&mut self.refused))
     }
 
     /// The copies of a node that has not ended, and is done with them.
@@ -285,6 +314,7 @@ pub(crate) fn bury(dead: Dead) {
     levels::may_call_user();
     bury_each(dead.rare, tell);
     bury_each(dead.works, drop);
+    bury_each(dead.refused, drop);
 }
 
 fn bury_each<T>(all: Vec<T>, mut bury: impl FnMut(T)) {

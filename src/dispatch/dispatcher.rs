@@ -231,7 +231,6 @@ fn state(me: &Weak<Shared>, layers: &[Arc<Overtake>], lanes: usize, graph: Graph
         reached: Vec::new(),
         failed: Vec::new(),
         functions: 0,
-        behind_groups: Vec::new(),
         flush: false,
         may_want: 0,
         dead: Dead::default(),

@@ -56,8 +56,6 @@ pub(crate) struct State {
     pub failed: Vec<(NodeId, Cause)>,
     /// Functions for worker threads that have not ended.
     pub functions: u32,
-    /// The joins behind groups that have ended: released when their tasks have been dispatched (PX-23).
-    pub behind_groups: Vec<NodeId>,
     /// All lanes are to be marked.
     pub flush: bool,
     /// The lanes that may be wanting a mark, a bit each. No other one is.

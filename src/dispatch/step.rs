@@ -34,9 +34,7 @@ impl Steps for State {
         {
             return has_step;
         }
-        self.launch_step(kit)
-            || (self.graph.has_light_function() && self.light_step(kit))
-            || (self.may_end_groups() && self.step_behind_groups(kit))
+        self.launch_step(kit) || (self.graph.has_light_function() && self.light_step(kit))
     }
 
     fn tell(&mut self) {
@@ -54,23 +52,6 @@ impl State {
             || self.has_lifts()
             || self.graph.has_device_node()
             || self.graph.has_light_function()
-            || self.may_end_groups()
-    }
-
-    /// Whether groups have ended, and all tasks that were ready then have been dispatched.
-    #[inline]
-    fn may_end_groups(&self) -> bool {
-        !self.behind_groups.is_empty() && self.graph.is_dispatched()
-    }
-
-    /// The step behind the tasks of groups, if there is one.
-    #[cold]
-    fn step_behind_groups(&mut self, kit: &mut Kit) -> bool {
-        for join in std::mem::take(&mut self.behind_groups) {
-            // It is refused if the join has failed: then it has ended.
-            let _ = self.graph.release(join);
-        }
-        self.launch_step(kit) || (self.graph.has_light_function() && self.light_step(kit))
     }
 
     /// Whether a node that is ready now, and finds no other one in the graph's queue, is the next step, and the thread

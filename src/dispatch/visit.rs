@@ -44,6 +44,8 @@ impl Shared {
 
     /// As [`Shared::pump`], on the thread that has the turn. It keeps that while `goes_on` holds and there are steps.
     pub fn visit<'s>(self: &'s Arc<Shared>, mut held: Held<'s>, goes_on: &mut dyn FnMut() -> bool) {
+        // Dropped last: what it holds may wait for tasks.
+        let _refused = held.dead.take_refused();
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
         let mut visit = Visit::new(self);
         self.take_steps(&mut held, &mut visit, goes_on);
@@ -115,6 +117,7 @@ impl Shared {
         if !held.may_take_ready_node() {
             return self.pump(held);
         }
+        let _refused = held.dead.take_refused();
         let (mut kit, _inside, mut visit) = self.begin_with_launch(&mut held);
         if held.launch_step_alone(&mut kit) {
             let_go(&mut held);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graph::{Direction, Kind, NodeId, Stage};
+use graph::{Direction, Kind, NodeId};
 use hal::Wait;
 
 use crate::dispatch::Dispatcher;
@@ -86,8 +86,8 @@ impl Tasks {
         held.graph.begin_simulation();
         let mut released = Ok(());
         for node in waiting {
-            // One that has ended meanwhile has given its references back.
-            if held.graph.stage(node) != Stage::Ended {
+            // The program may have started it, or it has ended meanwhile.
+            if held.graph.held(node) > 0 {
                 released = released.and(held.graph.release(node));
             }
         }
@@ -235,7 +235,8 @@ impl Group {
         self.before.as_ref().expect("made with the group")
     }
 
-    /// A task that ends when the ready tasks of the group have been dispatched.
+    /// A task that ends when the ready tasks of the group have been dispatched. Where another thread dispatches when
+    /// the group is dropped it may end before.
     #[must_use]
     pub fn behind(&self) -> &Handle {
         self.behind.as_ref().expect("made with the group")
@@ -245,15 +246,19 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let shared = &self.tasks.0.shared;
-        if let Some(before) = &self.before
-            && let Err(error) = shared.release(before.node())
-        {
-            log::debug!("the join before a group has ended: {error}");
-        }
+        let release = |join: &Option<Handle>| {
+            if let Some(join) = join
+                && let Err(error) = shared.release(join.node())
+            {
+                log::debug!("a join of a group has ended before: {error}");
+            }
+        };
+        release(&self.before);
         let Ok(mut held) = shared.enter_here() else { return };
         held.graph.end_group();
-        // Another thread may have the turn: it releases the join when it has dispatched the tasks.
-        held.behind_groups.extend(self.behind.iter().map(Handle::node));
         shared.pump(held);
+        // Where another thread has the turn it may not have dispatched all of them by now. To wait until no task of the
+        // device is ready could take for ever, because others submit meanwhile.
+        release(&self.behind);
     }
 }

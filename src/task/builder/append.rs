@@ -18,7 +18,7 @@ impl<'n> TaskBuilder<'_, 'n> {
     /// behind the lock then.
     pub(crate) fn append(mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let appended = self.try_append(held, accesses);
-        held.dead.add_work(self.work);
+        held.dead.add_refused(self.work);
         appended
     }
 
@@ -60,7 +60,7 @@ impl<'n> TaskBuilder<'_, 'n> {
             held = self.rank(held)?;
         }
         let submitted = self.fill_named(&mut held);
-        held.dead.add_work(self.work);
+        held.dead.add_refused(self.work);
         shared.pump(held);
         submitted
     }

@@ -50,7 +50,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
         refused twice_in_one adopted;
-    refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors;
+    refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors
+        behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second;

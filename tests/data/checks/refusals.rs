@@ -356,3 +356,45 @@ pub fn of_errors(rig: &Rig) -> Outcome {
     }
     Ok(())
 }
+
+/// Ends its arrays when it goes, and tells how they have ended.
+struct Finishes {
+    arrays: Option<Arrays>,
+    ended: Arc<Mutex<Option<Result<(), Error>>>>,
+}
+
+impl Drop for Finishes {
+    fn drop(&mut self) {
+        let ended = self.arrays.take().map(Arrays::finish);
+        *hal::locks::lock(&self.ended) = ended;
+    }
+}
+
+/// What is refused goes where tasks may be waited for, also if the call that is refused has steps to take: those of the
+/// transfers that there was room for.
+pub fn behind_transfers(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (home, ended) = (Home::open(&bed)?, Arc::default());
+    let (first, second) = (home.arrays.array_of(&[1_u8; 8])?, home.arrays.array_of(&[2_u8; 8])?);
+    let arrays = Some(Arrays::open(&home.dispatcher, ArrayOptions::default())?);
+    let mut held = Vec::new();
+    while let Ok(task) = home.tasks.join("held").held().submit() {
+        held.push(task);
+    }
+    for task in held.drain(..2) {
+        task.release()?;
+        task.wait()?;
+    }
+    let finishes = Finishes { arrays, ended: Arc::clone(&ended) };
+    let launch = home.arrays.launch("launch", (read(&first), read(&second)), move |_, _| {
+        let _finishes = &finishes;
+        Ok(More::Done)
+    });
+    let error = launch.submit().err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(error.contains("full"), "{error}");
+    ensure!(home.arrays.statistics().uploads > 0, "its transfers were there before");
+    held.iter().try_for_each(Handle::release)?;
+    let ended = hal::locks::lock(&ended).take();
+    ensure!(matches!(ended, Some(Ok(()))), "{ended:?}");
+    Ok(())
+}

@@ -73,7 +73,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
-        started_beside_one_that_has_ended groups groups_beside_a_thread_that_dispatches first_failure;
+        started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;
     templates: arguments priorities failures refused turns;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;
