@@ -46,10 +46,8 @@ impl Store {
 
     /// The arrays in memory of the caller's, with its places.
     fn adopted(&self) -> Vec<(Arc<Record>, Location)> {
-        let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
-        records.extend(self.reduced.records());
-        records.retain(|record| std::ptr::eq(&*record.store, self)); // not those of sections
         let home = |record: &Arc<Record>| hal::locks::lock(&record.state).home();
+        let records = self.adopted.records();
         records.into_iter().filter_map(|record| home(&record).map(|home| (record, home))).collect()
     }
 

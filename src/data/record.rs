@@ -154,6 +154,9 @@ impl Record {
         let state = Mutex::new(State { validity, host, devices, frozen, partials, used: 0 });
         let has_partials = AtomicBool::new(false);
         let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state, has_partials });
+        if at.is_some() {
+            store.adopted.add(&record);
+        }
         if let Some(Location::Device(device)) = at {
             store.residents[usize::from(device)].records.add(&record);
         }

@@ -31,6 +31,8 @@ pub(super) struct Store {
     pub times: Option<Arc<Times>>,
     /// The records that have, or had, partial results of reductions.
     pub reduced: List,
+    /// The records in memory of the caller's.
+    pub adopted: List,
     /// Guards of the host that are open.
     pub guards: Guards,
     /// It is that of a section that has ended.
@@ -56,24 +58,40 @@ impl Store {
         let residents = Arc::new(layers.iter().map(residents).collect::<hal::Result<Vec<_>>>()?);
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Arc::new(Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?);
-        let (order, reduced, guards) = (Order::default(), List::default(), Guards::default());
+        let (order, guards) = (Order::default(), Guards::default());
+        let [reduced, adopted] = [(); 2].map(|()| List::default());
         let (counts, uses, is_over) = (Arc::default(), Arc::default(), AtomicBool::new(false));
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
         let least = Priority::LOWEST;
-        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses })
+        Ok(Store {
+            tasks,
+            residents,
+            places,
+            pinned,
+            order,
+            counts,
+            times,
+            reduced,
+            adopted,
+            guards,
+            is_over,
+            least,
+            uses,
+        })
     }
 
     /// That of a section of this priority: tasks and an order of its own, in the same memory.
     pub fn inner(&self, priority: Priority) -> Store {
         let least = priority.max(self.least);
-        let (tasks, order, reduced) = (self.tasks.beside(), Order::default(), List::default());
+        let (tasks, order) = (self.tasks.beside(), Order::default());
+        let [reduced, adopted] = [(); 2].map(|()| List::default());
         let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
         let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
-        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, least, uses }
+        Store { tasks, residents, places, pinned, order, counts, times, reduced, adopted, guards, is_over, least, uses }
     }
 
     /// The number of a use.

@@ -2099,8 +2099,8 @@ int overtake_arrays_open(struct overtake_dispatcher *dispatcher,
  * become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
  * closed.
  *
- * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits for them,
- * and those that wait are woken.
+ * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits a second
+ * for them, and fails what they wait for, unless that is the end of an open access.
  */
 int overtake_arrays_close(struct overtake_arrays *arrays);
 

@@ -116,8 +116,10 @@ class Access:
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, memory, handle = use, stream, _pointer(), _pointer()
-        calls.call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
-        self._handle = handle.value
+        try:
+            calls.call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
+        finally:  # an exception may come behind the call
+            self._handle = handle.value
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
     def close(self):
@@ -125,8 +127,8 @@ class Access:
         if self._handle is not None:
             if self._stream is not None:
                 self._stream.synchronize()
-            (handle, elements), self._handle, self.elements = (self._handle, self.elements), None, None
-            is_kept = isinstance(elements, memoryview) and calls.take_away(elements)
+            is_kept = isinstance(self.elements, memoryview) and calls.take_away(self.elements)
+            handle, self._handle, self.elements = self._handle, None, None
             calls.call("access_close", handle)
             calls.refuse_kept(is_kept)
 
@@ -387,8 +389,13 @@ class Arrays:
         """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
         was adopted."""
         if self._handle is not None:
-            handle, self._handle = self._handle, None
-            calls.call("arrays_close", handle)
+            handle = self._handle
+            try:
+                calls.call("arrays_close", handle)
+            except overtake.Error as error:
+                self._handle = handle if error.code == calls.REFUSED else None  # in the function of a task
+                raise
+            self._handle = None
 
     def __enter__(self):
         return self

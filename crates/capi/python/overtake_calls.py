@@ -9,6 +9,7 @@ the call of the main thread that ran the function returns.
 import contextlib
 import ctypes
 import math
+import sys
 import threading
 import time
 import weakref
@@ -28,7 +29,7 @@ class FrameError(overtake.Error):
     """A frame failed: the text names it and the reason. The next call is about the next frame."""
 
 
-TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -13, -14, -16, -17, -18
+REFUSED, TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -10, -13, -14, -16, -17, -18
 _KINDS = {
     **{TASK_FAILED: TaskError, TASK_NOT_RUN: TaskError},
     **{TIMEOUT: TimeoutError, ENDED: Ended, FRAME_FAILED: FrameError},
@@ -53,23 +54,29 @@ def bind(prototypes):
 
 
 def call(name, *arguments):
+    """A call without a result that would be lost if an exception came behind it."""
     check(functions[name](*arguments))
+    if _interrupts or _unanswered.value:
+        _raise_interrupt()
 
 
 def check(code):
     """Raises the failure of a call. An exception that has ended a function of a task meanwhile goes before it."""
-    text = functions["last_error"]().decode(errors="replace") if code else ""
-    if _interrupts or _unanswered.value:
-        _raise_interrupt()
     if code:
+        text = functions["last_error"]().decode(errors="replace")
+        if _interrupts or _unanswered.value:
+            _raise_interrupt()
         kind = _KINDS.get(code, overtake.Error)
         raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
 
 
 def made(name, *arguments, kind=ctypes.c_void_p):
-    """The result that a call writes behind its last argument."""
+    """The result that a call writes behind its last argument. What has ended a function of a task meanwhile is raised
+    by the next call."""
+    if _interrupts or _unanswered.value:
+        _raise_interrupt()
     result = kind()
-    call(name, *arguments, ctypes.byref(result))
+    check(functions[name](*arguments, ctypes.byref(result)))
     return result.value
 
 
@@ -119,7 +126,10 @@ def wait(name, handle, timeout=None):
 def take_away(view):
     """Releases a memoryview at the end of the time in which its memory means something. Returns whether a part of it,
     or an array over it, is kept."""
-    memory = weakref.ref(view.obj)
+    try:
+        memory = weakref.ref(view.obj)
+    except ValueError:
+        return False  # the program has released it
     with contextlib.suppress(BufferError):  # of an array over it
         view.release()
     return memory() is not None
@@ -137,9 +147,17 @@ _unanswered = ctypes.c_uint32()
 
 
 def _raise_interrupt():
-    if threading.current_thread() is threading.main_thread():
+    if threading.current_thread() is threading.main_thread() and not _is_in_function():
         _unanswered.value = 0
         raise _interrupts.pop(0) if _interrupts else KeyboardInterrupt("it has ended the function of a task")
+
+
+def _is_in_function():
+    """Whether the thread runs a function of a task: that of another one is none of it."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code is not _answered.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def note(error):
@@ -191,14 +209,15 @@ class Kept(ctypes.Structure):
             return TASK_FAILED
 
 
-@ANSWERING
-def _answer(lane, addresses, arguments, data, answer):
+def _answered(lane, addresses, arguments, data, answer):
     try:
         answer[0] = alive[data].answer(lane, addresses, arguments)
     except BaseException as error:  # it came while another one was noted
         note(error)
         answer[0] = TASK_FAILED
 
+
+_answer = ANSWERING(_answered)
 
 # By their addresses.
 alive = {}

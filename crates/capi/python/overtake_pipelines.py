@@ -84,10 +84,11 @@ class Frame:
     """A frame that an end has in hand, until the end of its `with` block: a producer's is committed there, or given up
     if the block raises; a consumer's is released. `bytes` is a memoryview of its pinned memory, which numpy takes
     without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand: `bytes` is
-    released with it, which raises `BufferError` if an array of it is kept."""
+    released with it, which raises `BufferError` if an array of it is kept; where functions were submitted as a part of
+    the frame they may use it until they have ended, and it is not released."""
 
     def __init__(self, end, found, is_filling):
-        self._end, self._is_filling, self._is_open = end, is_filling, True
+        self._end, self._is_filling, self._is_open, self._has_functions = end, is_filling, True, False
         self.number, self.host, self.device = found.number, found.host, found.device
         self.size, self.priority = found.bytes, found.priority
         memory = (ctypes.c_char * found.bytes).from_address(found.host)
@@ -119,6 +120,7 @@ class Frame:
 
     def _submit(self, kind, name, function, after):
         spec, work = base._described(kind, name, function, after)
+        self._has_functions = True
         return self._task("pipeline_submit", ctypes.byref(spec), work=work)
 
     def captured(self, ago):
@@ -131,8 +133,9 @@ class Frame:
 
     def _end_by(self, name):
         if self._is_open:
+            # Functions of the frame use its bytes until they have ended.
+            is_kept = not self._has_functions and calls.take_away(self.bytes)
             self._is_open = False
-            is_kept = calls.take_away(self.bytes)
             calls.call(name, self._end._handle)
             calls.refuse_kept(is_kept)
 
@@ -179,6 +182,11 @@ class _End:
             except TimeoutError as error:
                 if is_last:
                     raise TimeoutError(re.sub(r"within \d+ ns", f"within {timeout} s", str(error))) from None
+            except overtake.Error:
+                raise
+            except BaseException:  # it may have come behind the call: no frame stays in hand
+                calls.functions["pipeline_give_up" if is_filling else "pipeline_release"](self._handle)
+                raise
         return None if found.is_dropped else Frame(self, found, is_filling)
 
     def leave(self):

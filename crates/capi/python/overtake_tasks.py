@@ -297,7 +297,13 @@ class Tasks:
     def group(self):
         """Collects the tasks of the device that are submitted in the block; they start when it ends. `as group` gives
         two tasks to come after: `group.before` ends before they start, `group.behind` when they have been launched."""
-        calls.call("group_begin", self._handle)
+        try:
+            calls.call("group_begin", self._handle)
+        except overtake.Error:
+            raise
+        except BaseException:  # it may have come behind the call
+            calls.functions["group_end"](self._handle)
+            raise
         try:
             yield Group(self)
         finally:
@@ -325,7 +331,7 @@ _open = set()
 def _close_all():
     """No function may be called in an interpreter that has ended."""
     for handle in list(_open):
-        with contextlib.suppress(overtake.Error):  # in the child of a fork
+        with contextlib.suppress(BaseException):  # in the child of a fork; and Ctrl-C leaves none open
             calls.call("dispatcher_close", handle)
 
 

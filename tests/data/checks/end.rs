@@ -115,6 +115,17 @@ pub fn adopted_memory_has_its_results(rig: &Rig) -> Outcome {
     Ok(())
 }
 
+/// An error is told also of an array that is on no device: the function of the host that should have written it fails.
+pub fn is_told_of_a_lost_array_of_the_host(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let arrays = Arrays::open(&bed.dispatcher, ArrayOptions::default())?;
+    let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+    arrays.host("fails", (discard(&adopted),), |_| Err("no such results".into())).submit()?;
+    let error = arrays.finish().err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(error.contains("no such results"), "{error}");
+    Ok(())
+}
+
 /// A function that drops the last `Arrays` does not wait: it may be the one that others wait for.
 pub fn in_a_function(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

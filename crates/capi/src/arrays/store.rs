@@ -119,6 +119,9 @@ pub const ARRAYS_OPTIONS_BYTES_MIN: usize = 32;
 /// The size of the first released counts.
 pub const ARRAYS_STATISTICS_BYTES_MIN: usize = 72;
 
+/// A close waits this long for other threads that are inside calls with the set.
+const OTHERS_WITHIN: Nanos = Nanos::from_ms(1000);
+
 /// A set of arrays, the devices and the kernels of its computations.
 pub struct Opened {
     /// First, because computations use the modules.
@@ -200,7 +203,7 @@ pub unsafe extern "C" fn overtake_arrays_open(
         let modules = Arc::new(Modules { layers, loaded: Mutex::default() });
         let opened = Arc::new(Opened { arrays: Arrays::of(set, options)?, home, modules });
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(SETS.add(opened)) };
+        unsafe { output.write(SETS.add_to(CALL, opened.home, opened)?) };
         Ok(())
     })
 }
@@ -243,8 +246,8 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
 /// become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
 /// closed.
 ///
-/// Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits for them,
-/// and those that wait are woken.
+/// Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits a second
+/// for them, and fails what they wait for, unless that is the end of an open access.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
     const CALL: &str = "overtake_arrays_close";
@@ -258,21 +261,27 @@ pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
 }
 
 /// Ends a set that has no handle any more. Calls of other threads may have submitted work that only the program could
-/// start, and wait for it: that fails too, until they have returned.
+/// start, and wait for it: that fails too, until they have returned. One that waits behind an open access of the caller
+/// does not return before that is closed: it ends the set then.
 fn finish(mut set: Arc<Opened>) -> Result<(), overtake::task::Error> {
     let layer = Arc::clone(&set.modules.layers[0]);
+    let host = layer.driver().host();
+    let deadline = host.now() + OTHERS_WITHIN;
     let mut ended = Ok(());
     loop {
-        let again = set.arrays.clone().finish();
-        ended = ended.and(again);
         match Arc::try_unwrap(set) {
-            Ok(last) => {
-                super::kernel::forget_of(&last.modules);
-                return ended;
+            Ok(Opened { arrays, modules, .. }) => {
+                let last = arrays.finish();
+                super::kernel::forget_of(&modules);
+                return ended.and(last);
             }
             Err(others) => set = others,
         }
-        layer.driver().host().sleep(Nanos::from_us(100));
+        ended = ended.and(set.arrays.clone().finish());
+        if host.now() >= deadline {
+            return ended;
+        }
+        host.sleep(Nanos::from_us(100));
     }
 }
 

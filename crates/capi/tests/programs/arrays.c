@@ -257,6 +257,28 @@ static void closed_beside_a_wait(Dispatcher *dispatcher)
     OK(cuMemFreeHost(pinned));
 }
 
+/* A set is closed by the thread with an open access that another thread waits behind: the close ends, and then the
+ * wait. */
+static void closed_beside_an_access(Dispatcher *dispatcher)
+{
+    Arrays *arrays = NULL;
+    Access *access = NULL;
+    void *memory = NULL, *code = NULL;
+    AccessSpec all = {.struct_size = sizeof all, .mode = OVERTAKE_USE_READ_WRITE};
+    pthread_t thread;
+    OK(overtake_arrays_open(dispatcher, NULL, &arrays));
+    Kernel *add = load(arrays, "work_add");
+    Array *source = new_array(arrays, COUNT, 4), *sum = new_array(arrays, COUNT, 4);
+    fill(source, COUNT, 4, 0);
+    OK(overtake_array_open(source, &all, &memory, &access));
+    OK(overtake_task_free(add_arrays(arrays, add, source, source, sum)));
+    OK(pthread_create(&thread, NULL, wait_for_arrays, arrays));
+    usleep(50000);
+    (void)overtake_arrays_close(arrays);
+    OK(overtake_access_close(access));
+    OK(pthread_join(thread, &code));
+}
+
 static int fails(void *const *addresses, void *data);
 
 /* Results that do not reach their memory are the error of the end, and those behind them do reach it. */
@@ -394,6 +416,7 @@ int main(void)
     memory_of_the_program(arrays, add);
     a_set_that_is_closed(dispatcher);
     closed_beside_a_wait(dispatcher);
+    closed_beside_an_access(dispatcher);
     a_close_that_fails(dispatcher);
     wrong_computations(arrays, add);
     wrong_calls(dispatcher, arrays);

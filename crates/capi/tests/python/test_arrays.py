@@ -293,6 +293,12 @@ class Arrays(WithDispatcher):
         self.assertRaises(ValueError, lambda: keeps[1][0])
         self.assertEqual(x[0:2], [1, 2])
 
+    def test_elements_that_the_program_releases_keep_no_array(self):
+        x = self.arrays.array_of([1.0, 2.0, 3.0])
+        with x.change() as elements:
+            elements.release()
+        self.arrays.host("after", lambda elements: elements.release(), write(x)).wait(timeout=5)
+
     def test_a_kernel_keeps_the_function_of_another_library(self):
         class Function:
             def __init__(self, pointer):

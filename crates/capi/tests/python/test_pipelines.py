@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import threading
+import time
 import unittest
 
 import overtake
@@ -149,6 +150,24 @@ class Pipelines(WithDispatcher):
                 raise KeyError
         del kept
         self.assertEqual(line.statistics()["delivered"], 3)
+
+    def test_functions_of_a_frame_use_its_bytes_behind_it(self):
+        line = self.line()
+
+        def fill(frame):
+            time.sleep(0.05)
+            frame.bytes[:4] = b"late"
+
+        with line.producer.acquire() as filled:
+            filled.host_task("fill", lambda: fill(filled))
+        with line.consumer.wait() as frame:
+            self.assertEqual(bytes(frame.bytes[:4]), b"late")
+
+    def test_bytes_that_the_program_releases_end_no_frame(self):
+        line = self.line()
+        with line.producer.acquire() as frame:
+            frame.bytes.release()
+        self.assertEqual(line.consumer.wait(timeout=5).number, 0)
 
     def test_a_frame_keeps_what_it_needs(self):
         line = self.line()

@@ -282,6 +282,18 @@ class Tasks(WithDispatcher):
         self.tasks.start()
         self.assertEqual(self.tasks.host("after", lambda: 3).result(), 3)
 
+    def test_what_ends_a_function_ends_no_other(self):
+        def ends(lane):
+            raise SystemExit("the end")
+
+        seen = []
+        with self.assertRaises(SystemExit):
+            with self.tasks.group():
+                self.tasks.kernel("ends", ends)
+                other = self.tasks.kernel("other", lambda lane: seen.append(lane.device))
+        other.wait()
+        self.assertEqual(seen, [0])
+
     def test_ctrl_c_at_any_time(self):
         folder = os.path.dirname(__file__)
         command = [sys.executable, "-B", os.path.join(folder, "run_interrupted.py"), "1", "40"]
