@@ -56,25 +56,21 @@ def bind(prototypes):
 def call(name, *arguments):
     """A call without a result that would be lost if an exception came behind it."""
     check(functions[name](*arguments))
-    if _interrupts or _unanswered.value:
-        _raise_interrupt()
+    _raise_interrupt()
 
 
 def check(code):
     """Raises the failure of a call. An exception that has ended a function of a task meanwhile goes before it."""
     if code:
         text = functions["last_error"]().decode(errors="replace")
-        if _interrupts or _unanswered.value:
-            _raise_interrupt()
+        _raise_interrupt()
         kind = _KINDS.get(code, overtake.Error)
         raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
 
 
 def made(name, *arguments, kind=ctypes.c_void_p):
     """The result that a call writes behind its last argument. What has ended a function of a task meanwhile is raised
-    by the next call."""
-    if _interrupts or _unanswered.value:
-        _raise_interrupt()
+    later: here the result would be lost, and before the call what it was given, which it frees."""
     result = kind()
     check(functions[name](*arguments, ctypes.byref(result)))
     return result.value
@@ -118,6 +114,7 @@ def slices(timeout):
 def wait(name, handle, timeout=None):
     """Waits until the call says so. Raises `TimeoutError` if that takes longer than so many seconds."""
     for left_ns, _ in slices(timeout):
+        _raise_interrupt()
         if made(name, handle, left_ns, kind=ctypes.c_int):
             return
     raise TimeoutError(f"overtake_{name}: it has not ended within {timeout} s")
@@ -147,7 +144,8 @@ _unanswered = ctypes.c_uint32()
 
 
 def _raise_interrupt():
-    if threading.current_thread() is threading.main_thread() and not _is_in_function():
+    is_any = _interrupts or _unanswered.value
+    if is_any and threading.current_thread() is threading.main_thread() and not _is_in_function():
         _unanswered.value = 0
         raise _interrupts.pop(0) if _interrupts else KeyboardInterrupt("it has ended the function of a task")
 
@@ -227,6 +225,7 @@ free_kept = FREE(alive.pop)
 
 def keep(function, work=None):
     """The address by which the library has it, until `free_kept` takes it away."""
+    _raise_interrupt()
     kept = Kept(function, work)
     address = ctypes.addressof(kept)
     alive[address] = kept

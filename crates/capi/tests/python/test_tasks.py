@@ -294,6 +294,12 @@ class Tasks(WithDispatcher):
         other.wait()
         self.assertEqual(seen, [0])
 
+    def test_an_interrupt_that_waits_keeps_no_function(self):
+        kept = len(calls.alive)
+        calls._interrupts.append(KeyboardInterrupt())
+        self.assertRaises(KeyboardInterrupt, self.tasks.kernel, "none", lambda lane: None)
+        self.assertEqual(len(calls.alive), kept)
+
     def test_ctrl_c_at_any_time(self):
         folder = os.path.dirname(__file__)
         command = [sys.executable, "-B", os.path.join(folder, "run_interrupted.py"), "1", "40"]
