@@ -11,6 +11,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, BinOp, Block, Expr, ReturnType, Signature, Stmt, parse_quote, spanned::Spanned};
 
 use super::Change;
+use crate::mutants::rewrite::has_let;
 
 /// Macros that compute nothing.
 const WORDS: [&str; 14] = [
@@ -258,15 +259,6 @@ fn is_several(expression: &Expr) -> bool {
     match expression {
         Expr::Binary(binary) => matches!(binary.op, BinOp::And(_) | BinOp::Or(_)),
         Expr::Paren(paren) => is_several(&paren.expr),
-        _ => false,
-    }
-}
-
-fn has_let(expression: &Expr) -> bool {
-    match expression {
-        Expr::Let(_) => true,
-        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
-        Expr::Paren(paren) => has_let(&paren.expr),
         _ => false,
     }
 }

@@ -226,7 +226,8 @@ fn choose(expression: &mut Expr, changes: Vec<(Expr, Expr)>) {
     }
 }
 
-fn has_let(expression: &Expr) -> bool {
+/// Whether a condition binds a name.
+pub fn has_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
         Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
