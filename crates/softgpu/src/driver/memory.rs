@@ -50,7 +50,10 @@ pub(super) fn allocate_in_order(gpu: &SoftGpu, bytes: u64, stream: Stream) -> Re
         match model.capture_status_of(key)? {
             // Where `cuMemAlloc` refuses, this gives nothing, and says nothing.
             CaptureStatus::None if bytes == 0 => Ok(DevicePtr::NULL),
-            CaptureStatus::None => model.mem_alloc_pooled(caller, bytes),
+            CaptureStatus::None => {
+                model.refuse_while_capturing(caller)?;
+                model.mem_alloc_pooled(caller, bytes)
+            }
             _ => Err(refused()),
         }
     })
@@ -85,6 +88,7 @@ pub(super) fn free_host(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
 /// The range stays mapped until it is unregistered.
 pub(super) unsafe fn register(gpu: &SoftGpu, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
     gpu.change("cuMemHostRegister_v2", MANAGE, |model, caller| {
+        model.refuse_while_capturing(caller)?;
         let null = || Failure::new(Code::INVALID_VALUE, "a null pointer");
         let start = NonNull::new(pointer).ok_or_else(null)?;
         // SAFETY: the caller promises that the range is mapped until it is unregistered, which drops the backing.
@@ -96,6 +100,7 @@ pub(super) unsafe fn register(gpu: &SoftGpu, pointer: *mut u8, bytes: u64, flags
 pub(super) fn unregister(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
     gpu.call("cuMemHostUnregister", |turn| {
         let caller = gpu.pay(turn, MANAGE);
+        turn.model().refuse_while_capturing(caller)?;
         let context = turn.model().host_unregister_check(caller, pointer as u64)?;
         gpu.block_alone(turn, Await::Idle(context))?;
         turn.model().host_free(caller, pointer as u64);

@@ -10,7 +10,7 @@ pub(super) fn for_context(gpu: &SoftGpu) -> Result<()> {
     gpu.call("cuCtxSynchronize", |turn| {
         let caller = turn.caller(gpu.process);
         let context = turn.model().current(caller)?;
-        turn.model().refuse_while_capturing(caller)?;
+        turn.model().refuse_in_capturing(context)?;
         gpu.block(turn, Await::Idle(context))
     })
 }

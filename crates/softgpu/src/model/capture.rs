@@ -182,13 +182,27 @@ impl Model {
         }
     }
 
-    /// Refuses an operation that a capturing stream may not have, and spoils the capture, as the driver does.
+    /// Refuses a call that a capturing stream may not have, and spoils the capture, as the driver does.
+    pub(crate) fn refuse_to_capture(&mut self, stream: StreamKey) -> Outcome<()> {
+        let Some(key) = self.streams[stream].capture else { return Ok(()) };
+        self.captures[key].invalidated = true;
+        Err(Code::STREAM_CAPTURE_UNSUPPORTED.into())
+    }
+
+    /// The same for a call that waits for the stream, or asks about its work.
     pub(crate) fn refuse_on_capturing(&mut self, stream: StreamKey) -> Outcome<()> {
-        if let Some(key) = self.streams[stream].capture {
-            self.captures[key].invalidated = true;
-            return Err(Code::STREAM_CAPTURE_UNSUPPORTED.into());
-        }
+        self.refuse_to_capture(stream)?;
         self.refuse_implicit(stream)
+    }
+
+    /// Refuses a call that waits for all work of the context, whatever the mode of the thread.
+    pub(crate) fn refuse_in_capturing(&mut self, context: ContextKey) -> Outcome<()> {
+        let spoilt = self.captures.keys_where(|capture| capture.context == context);
+        if spoilt.is_empty() {
+            return Ok(());
+        }
+        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
+        Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream of the context captures"))
     }
 
     /// Refuses to query an event that was last recorded in a capture, and spoils that capture, as the driver does.

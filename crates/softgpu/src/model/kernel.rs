@@ -179,6 +179,7 @@ impl Model {
 
     pub(crate) fn module_unload(&mut self, caller: Caller, handle: hal::Module) -> Outcome<()> {
         self.current(caller)?;
+        self.refuse_while_capturing(caller)?;
         let key = self.module(caller, handle)?;
         self.module_drop(key);
         Ok(())
