@@ -149,15 +149,21 @@ impl StreamState {
     }
 
     fn place(&self) -> Place {
-        let inner = &*self.inner;
-        *self.place.get_or_init(|| {
-            let context = inner.context.raw();
-            let place = Place::of(&*inner.driver, context, self.stream);
-            place.unwrap_or_else(|_| {
+        self.place.get().copied().unwrap_or_else(|| self.find_place())
+    }
+
+    #[cold]
+    fn find_place(&self) -> Place {
+        let (inner, context) = (&*self.inner, self.inner.context.raw());
+        let found = match Place::of(&*inner.driver, context, self.stream) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Place::capturing(context, self.stream),
+            Err(_) => {
                 inner.records.counters.failed();
                 Place::blocking(context, self.stream)
-            })
-        })
+            }
+        };
+        *self.place.get_or_init(|| found)
     }
 
     /// Makes a copy of the driver's own by one call, but not in the middle of a copy of another thread. The lock comes
@@ -245,5 +251,49 @@ impl Drop for StreamState {
             // error means that the context is gone.
             let _ = self.inner.context.visit(|| self.inner.driver.stream_destroy(self.stream));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hal::{CaptureMode, CaptureStatus, Context, StreamFlags};
+    use options::Options;
+
+    use super::*;
+    use crate::overtake::Overtake;
+
+    /// Another thread holds the legacy stream for a copy, so a call of a capture asks where its stream stands.
+    #[test]
+    fn a_capture_is_not_spoilt_by_a_question_about_its_stream() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let stream = driver.stream_create(StreamFlags::DEFAULT, 0).unwrap();
+        let adopted = overtake.adopt_plain(stream);
+        let (state, context) = (adopted.state(), driver.context_current().unwrap().unwrap_or(Context(0)));
+        for mode in [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed] {
+            driver.stream_begin_capture(stream, mode).unwrap();
+            assert_eq!(state.place(), Place::capturing(context, stream));
+            assert_eq!(driver.stream_capture_status(stream), Ok(CaptureStatus::Active), "{mode:?}");
+            driver.stream_end_capture(stream).unwrap();
+        }
+        assert_eq!(state.place(), Place::blocking(context, stream), "asked again when it captures no more");
+        drop(adopted);
+        driver.stream_destroy(stream).unwrap();
+    }
+
+    /// The thread captures in another stream.
+    #[test]
+    fn nor_by_one_about_another_stream() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let [captured, other] = [(); 2].map(|()| driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap());
+        let adopted = overtake.adopt_plain(other);
+        driver.stream_begin_capture(captured, CaptureMode::ThreadLocal).unwrap();
+        let place = adopted.state().place();
+        assert_eq!(driver.stream_capture_status(captured), Ok(CaptureStatus::Active));
+        driver.stream_end_capture(captured).unwrap();
+        assert_eq!(adopted.state().place(), place);
+        drop(adopted);
+        [captured, other].into_iter().for_each(|stream| driver.stream_destroy(stream).unwrap());
     }
 }

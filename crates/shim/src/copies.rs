@@ -124,7 +124,10 @@ pub fn share(stream: Stream) -> Option<Shared<'static>> {
         let its = (!stream.is_default()).then(|| driver.stream_context(stream).ok()).flatten();
         // Where no context is current the call fails in any case.
         let context = its.or_else(|| process.current_context()).unwrap_or(Context(0));
-        let place = Place::of(&**driver, context, stream).unwrap_or_else(|_| Place::blocking(context, stream));
+        let place = match Place::of(&**driver, context, stream) {
+            Ok(place) => place.unwrap_or_else(|| Place::capturing(context, stream)),
+            Err(_) => Place::blocking(context, stream),
+        };
         (place, driver.host())
     }))
 }
