@@ -33,6 +33,7 @@ static inline void find_neighbours(Edge *edge)
     edge->pieces[0] = all[first], edge->pieces[1] = all[second];
     for (int i = 0; i < 2; i++)
         OK(cuMemsetD8(edge->pieces[i], (unsigned char)(0x5a + i), PIECE));
+    OK(cuCtxSynchronize()); /* a set in the default stream is behind nothing that other streams wait for */
 }
 
 static inline void call_past_end(Part *part, const Edge *edge)
