@@ -71,7 +71,7 @@ mod template;
 mod volley;
 
 pub use besides::Besides;
-pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
+pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,
     Selector, Unplaced, Use,

@@ -292,3 +292,15 @@ fn sections_end_and_have_names() {
     let names: Vec<&str> = program.sections.iter().map(|section| section.name.as_str()).collect();
     assert_eq!((program.computations[0].label.as_str(), names), ("section", vec!["s.0", "s.1"]));
 }
+
+/// An array that stands twice in a call is one array (T28).
+#[test]
+fn bytes_that_stand_twice_in_a_call_move_once_and_count_once() {
+    for uses in ["(a discard, a const)", "(a const, a discard)", "(a const, a const)"] {
+        let plan = plan(&format!("size 8 {uses}"), "single-gpu", 1);
+        assert_eq!(plan.steps[0].transfers, [Moved { array: 0, range: 0..8, from: HOST, to: on(0) }], "{uses}");
+    }
+    let text = "size a=10 size b=15 (a) (b) (a const, a const, b const)";
+    let places: Vec<Location> = plan(text, "min-transfer-size", 2).steps.iter().map(|step| step.at).collect();
+    assert_eq!(places, [on(0), on(1), on(1)], "where the most of the bytes are");
+}

@@ -25,19 +25,14 @@ impl Claim {
         Access { data: self.record.data, range: (!is_whole).then(|| self.bytes.clone()), mode: self.mode }
     }
 
-    /// Its bytes, by the memories that have them. Asked with the dispatcher's lock held.
-    pub(super) fn uses(&self) -> Vec<Use> {
-        let mut uses = Vec::new();
-        if self.reducer.is_some() {
-            return uses; // it works on memory of its own
-        }
+    /// Adds the bytes of a use of its array, by the memories that have them. Asked with the dispatcher's lock held.
+    fn add_uses(&self, bytes: &Range<u64>, mode: Mode, uses: &mut Vec<Use>) {
         let mut state = hal::locks::lock(&self.record.state);
-        state.validity.each(&self.bytes, Node::progress, |bytes, at| {
+        state.validity.each(bytes, Node::progress, |bytes, at| {
             // Bytes that were never written are as far from each device as those of the host.
             let at = if at == Locations::NONE { Locations::only(Location::Host) } else { at };
-            uses.push(self.mode.on(bytes.end - bytes.start, at));
+            uses.push(mode.on(bytes.end - bytes.start, at));
         });
-        uses
     }
 
     /// Adds the memory of its use there to that of a task. Returns whether there is some, for the way of its bytes to
@@ -75,6 +70,20 @@ impl Claim {
                 (one, other) => one.is_some() && other.is_some(),
             }
     }
+}
+
+/// The bytes that a task with these claims uses, each once, by the memories that have them. Asked with the dispatcher's
+/// lock held.
+pub(super) fn uses(claims: &[Claim]) -> Vec<Use> {
+    let object = |claim: &Claim| claims.iter().position(|first| Arc::ptr_eq(&first.record, &claim.record));
+    // A reduction works on memory of its own.
+    let shared = claims.iter().filter(|claim| claim.reducer.is_none());
+    let stretches = shared.filter_map(|claim| Some((object(claim)?, claim.bytes.clone(), claim.mode))).collect();
+    let mut uses = Vec::new();
+    for (object, bytes, mode) in graph::each_once(stretches) {
+        claims[object].add_uses(&bytes, mode, &mut uses);
+    }
+    uses
 }
 
 pub(super) fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {

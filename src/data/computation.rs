@@ -8,7 +8,7 @@ use hal::DevicePtr;
 
 use crate::data::arguments::{Packed, Rights};
 use crate::data::bound::{Bind, Calls, Keep, Runs};
-use crate::data::claim::Claim;
+use crate::data::claim::{self, Claim};
 use crate::data::elsewhere::Travels;
 use crate::data::places::Chosen;
 use crate::data::record::{Addresses, Memory};
@@ -99,7 +99,7 @@ impl Store {
         }
         let shared = self.tasks.shared();
         let mut held = shared.enter_here()?;
-        let uses: Vec<_> = claims.iter().flat_map(Claim::uses).collect();
+        let uses = claim::uses(claims);
         let mut before = Vec::new();
         if has_streams {
             let stated: Vec<_> = after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();

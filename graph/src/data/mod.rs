@@ -1,12 +1,14 @@
 //! Data: the objects that nodes use, and their uses so far. `graph/README.md` has the rules.
 
 mod access;
+mod once;
 mod records;
 mod spans;
 mod uses;
 mod validity;
 
 pub use access::{Access, DataId, Mode};
+pub use once::{Stretch, each_once};
 pub use spans::{Span, Spans};
 pub use validity::{Fetch, Needs, Progress, Validity};
 

@@ -8,7 +8,7 @@ use super::policies::Policies;
 use super::program::{Argument, Computation, Program};
 use super::step::{Moved, Plan, Step, Totals};
 use super::streams::Streams;
-use crate::data::{Access, DataId, Mode, Spans};
+use crate::data::{Access, DataId, Mode, Spans, Stretch, each_once};
 use crate::devices::Selector;
 use crate::devices::{Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Unplaced, Use};
 use crate::dispatch::Runner;
@@ -127,7 +127,8 @@ impl Planner<'_> {
     fn compute(&mut self, computation: &Computation) -> Result<Step, String> {
         let number = self.steps.len();
         let parents = self.append(computation)?;
-        let uses = self.uses(computation);
+        let stretches = each_once(computation.stretches());
+        let uses = self.uses(&stretches);
         let choice = self.choose(&parents, &uses).map_err(|unplaced| unplaced.to_string())?;
         let stream = match choice {
             Choice::Behind(parent) => {
@@ -144,7 +145,7 @@ impl Planner<'_> {
         self.streams.enter(stream, number);
         let at = Location::Device(self.streams.device(stream));
         let joins = parents.iter().filter(|parent| self.steps[**parent].stream != Some(stream)).count() as u32;
-        let transfers = self.transfer(computation, at);
+        let transfers = self.transfer(&stretches, at);
         let priority = computation.priority;
         Ok(Step { at, stream: Some(stream), parents, joins, priority, transfers, is_skipped: false })
     }
@@ -183,9 +184,9 @@ impl Planner<'_> {
     }
 
     /// The bytes of the arguments, by the memories in which they are.
-    fn uses(&self, computation: &Computation) -> Vec<Use> {
+    fn uses(&self, stretches: &[Stretch]) -> Vec<Use> {
         let mut uses = Vec::new();
-        for Argument { array, range, mode, .. } in &computation.arguments {
+        for (array, range, mode) in stretches {
             let add = |range: Range<u64>, at: &Locations| uses.push(mode.on(range.end - range.start, *at));
             self.locations[*array].each(range, add);
         }
@@ -193,9 +194,9 @@ impl Planner<'_> {
     }
 
     /// The transfers that bring the arguments there. From now on they are there (GR-08).
-    fn transfer(&mut self, computation: &Computation, to: Location) -> Vec<Moved> {
+    fn transfer(&mut self, stretches: &[Stretch], to: Location) -> Vec<Moved> {
         let mut transfers = Vec::new();
-        for Argument { array, range, mode } in &computation.arguments {
+        for (array, range, mode) in stretches {
             let bandwidth = self.policies.bandwidth.as_ref();
             let add = |range: Range<u64>, at: &Locations| {
                 // Without bandwidths the host is the nearest memory, then the devices in their order.
@@ -231,7 +232,7 @@ impl Planner<'_> {
         }
         self.has_ended[self.steps.len()] = true;
         self.tell_ends();
-        let transfers = self.transfer(computation, at);
+        let transfers = self.transfer(&each_once(computation.stretches()), at);
         Ok(Step { at, stream: None, parents, joins: 0, priority, transfers, is_skipped: false })
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use terms::Priority;
 
-use crate::data::Mode;
+use crate::data::{Mode, Stretch};
 
 /// An array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,13 @@ pub struct Computation {
     pub arguments: Vec<Argument>,
     /// The innermost section that it is in, by number.
     pub section: Option<usize>,
+}
+
+impl Computation {
+    /// Its arguments as bytes of arrays.
+    pub(super) fn stretches(&self) -> Vec<Stretch> {
+        self.arguments.iter().map(|one| (one.array, one.range.clone(), one.mode)).collect()
+    }
 }
 
 /// A section: computations that a picture may have as one.

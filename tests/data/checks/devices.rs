@@ -237,6 +237,25 @@ pub fn of_templates(rig: &Rig) -> Outcome {
     })
 }
 
+/// Bytes that stand twice in a call are counted once.
+pub fn counts_once(rig: &Rig) -> Outcome {
+    let selection = Selection::MinTransferSize;
+    on_two(rig, ArrayOptions { selection, ..ArrayOptions::default() }, |bed| {
+        let arrays = [bed.arrays.array::<u8>(&[10 << 10])?, bed.arrays.array::<u8>(&[15 << 10])?];
+        for (device, array) in (0..).zip(&arrays) {
+            let fill = bed.arrays.launch("fill", (discard(array),), |lane, at| {
+                lane.driver().memset_d8_async(at[0], 1, 1 << 10, lane.stream())?;
+                Ok(More::Done)
+            });
+            Computation::on(fill, device).submit()?.wait()?;
+        }
+        let [small, large] = &arrays;
+        same("the device of both", &bed.arrays.choose((read(small), read(small), read(large)))?, &1)?;
+        let part = || read(large).part(0..6 << 10);
+        same("and of a part", &bed.arrays.choose((read(small), part(), part()))?, &0)
+    })
+}
+
 /// A named device is taken if it is there, by kernels that are loaded on it.
 pub fn pinned(rig: &Rig) -> Outcome {
     on_two(rig, ArrayOptions::default(), |bed| {
