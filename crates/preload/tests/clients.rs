@@ -1,4 +1,5 @@
-//! Programs that are not made for the drop-in: each runs natively and in every deployment, with the same outcome.
+//! Programs that are not made for the drop-in: each runs natively and in every deployment that could make a difference
+//! to it, with the same outcome.
 //!
 //! `clients.list` lists them. Each program is built with gcc against the software GPU's `libcuda.so.1`. The test
 //! compares both outputs of the program and its end with those of the native run. The drop-in's reports show that it
@@ -23,6 +24,14 @@ const TRIALS_AT_ONCE: usize = 2;
 /// Clients that also run with the drop-in switched off, and with the real driver named.
 const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
+
+/// Clients whose subject is how copies go. How the drop-in comes into the process makes no difference to them.
+/// `gpu.sh` runs them in every deployment.
+const PRELOADED: &[&str] = &["crowd", "demand", "freed", "hazard_", "pageable", "places", "timing", "torn", "waits"];
+
+/// Clients whose subject is the layer as a guest in their threads. An audit library has a C library of its own, and one
+/// in place of the driver has the program's, as a preloaded one has.
+const NOT_IN_PLACE: &[&str] = &["barrier_", "cancelled", "endings", "guests"];
 
 /// Clients that also run with their pageable copies staged.
 const STAGED: &[&str] = &[
@@ -145,6 +154,15 @@ fn lost_copies(suite: &Arc<Suite>, deployment: Deployment) -> Trial {
     })
 }
 
+fn deployments(client: &Client) -> Vec<Deployment> {
+    let is_of = |names: &[&str]| names.iter().any(|name| client.name.starts_with(name));
+    match (is_of(PRELOADED), is_of(NOT_IN_PLACE)) {
+        (true, _) => vec![Deployment::Preload],
+        (_, true) => vec![Deployment::Preload, Deployment::Audit],
+        _ => Deployment::EVERYWHERE.to_vec(),
+    }
+}
+
 fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
     let mut trials = vec![rust_client(suite)];
     trials.extend(Deployment::EVERYWHERE.map(|deployment| lost_copies(suite, deployment)));
@@ -152,7 +170,7 @@ fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
         let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
         let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];
         let more = more.into_iter().chain([also(STAGED, Deployment::Staged)]);
-        let deployments = Deployment::EVERYWHERE.into_iter().chain(more.flatten());
+        let deployments = deployments(client).into_iter().chain(more.flatten());
         trials.extend(deployments.map(|deployment| trial(suite, client, deployment)));
     }
     let speaking = suite.clients.iter().filter(|client| SPEAKING.contains(&client.name.as_str()));
