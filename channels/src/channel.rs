@@ -151,7 +151,8 @@ impl Channel {
         drop((order, turn));
         // Later work of `from` must not overtake the chunks. If the driver cannot order them, we wait for the chunks
         // here.
-        Ok(submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))?)
+        let wait_here = |_| hal::beside_captures(&*self.driver, || self.driver.stream_synchronize(to));
+        Ok(submitted.and(joined.or_else(wait_here))?)
     }
 
     /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. A copy of

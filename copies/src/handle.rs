@@ -60,7 +60,8 @@ impl CopyHandle {
     /// Whether the copy has completed. A copy without a ticket of its own (see [`CopyHandle::plan`]) counts as
     /// completed when its stream is done.
     pub fn is_done(&self) -> Result<bool> {
-        let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
+        let (driver, stream) = (&*self.stream.inner.driver, self.stream.stream);
+        let done = self.has_landed() || hal::beside_captures(driver, || driver.stream_query(stream))?;
         self.stream.inner.records.standing.check()?;
         Ok(done)
     }

@@ -155,15 +155,14 @@ impl StreamState {
     #[cold]
     fn find_place(&self) -> Place {
         let (inner, context) = (&*self.inner, self.inner.context.raw());
-        let found = match Place::of(&*inner.driver, context, self.stream) {
-            Ok(Some(place)) => place,
-            Ok(None) => return Place::capturing(context, self.stream),
+        match Place::of(&*inner.driver, context, self.stream) {
+            Ok(Some(place)) => *self.place.get_or_init(|| place),
+            Ok(None) => Place::capturing(context, self.stream),
             Err(_) => {
                 inner.records.counters.failed();
                 Place::blocking(context, self.stream)
             }
-        };
-        *self.place.get_or_init(|| found)
+        }
     }
 
     /// Makes a copy of the driver's own by one call, but not in the middle of a copy of another thread. The lock comes

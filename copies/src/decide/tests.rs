@@ -1,8 +1,5 @@
 //! The table row by row, and properties of every decision.
 
-#[cfg(test)]
-mod staged;
-
 use std::sync::LazyLock;
 
 use channels::{Shape, Side};
@@ -21,6 +18,8 @@ mod away;
 mod calm;
 #[cfg(test)]
 mod guarded;
+#[cfg(test)]
+mod staged;
 #[cfg(test)]
 mod tolerated;
 
@@ -246,7 +245,8 @@ fn native_copies_are_tracked_while_they_lift_others() {
     assert!(tracked(Some(true), Reason::Pageable, None));
     assert!(!tracked(Some(false), Reason::Pageable, None));
     assert!(!tracked(None, Reason::StoodDown, None), "it has not been asked");
-    assert!(!tracked(Some(true), Reason::Capturing, None));
+    let captured = Known { is_captured: Some(true), depends: Some(true), ..known(&options, &request) };
+    assert!(!is_tracked(&captured, Plan::Native(Reason::Alone)), "a write would be a node of the program's graph");
     assert!(!tracked(Some(true), Reason::RingFull, Some((Plan::Urgent, Setback::RingFull))));
     assert!(tracked(Some(true), Reason::Pageable, Some((Plan::Urgent, Setback::Uncovered))), "its own ticket is next");
 }

@@ -174,7 +174,7 @@ impl Carrier {
         let mut is_done = || is_reached(self.line.done(), last);
         while !is_done() {
             host.wait_until(Some(host.now() + ask_every), &mut is_done);
-            self.driver.stream_query(self.copies)?;
+            hal::beside_captures(&*self.driver, || self.driver.stream_query(self.copies))?;
         }
         Ok(())
     }

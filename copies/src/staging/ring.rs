@@ -93,9 +93,11 @@ impl Ring {
 
     /// Whether the device has done with all slots of calls that have returned.
     pub(super) fn is_at_rest(&self, driver: &dyn Driver, events: &pool::Pool<Event>) -> bool {
-        self.take(driver, events, false).into_iter().for_each(|slot| self.give(slot));
-        let next = lock(&self.flying).front().map(|(_, event)| *event);
-        next.is_none_or(|event| driver.event_query(event).unwrap_or(true))
+        hal::beside_captures(driver, || {
+            self.take(driver, events, false).into_iter().for_each(|slot| self.give(slot));
+            let next = lock(&self.flying).front().map(|(_, event)| *event);
+            next.is_none_or(|event| driver.event_query(event).unwrap_or(true))
+        })
     }
 
     /// Ends the events of slots in flight. Their context ends.

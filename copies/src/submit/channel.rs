@@ -6,16 +6,17 @@ use semaphores::emulation;
 
 use crate::decide::{Others, Setback, can_yield};
 use crate::submit::asked::{Planned, Went};
+use crate::submit::tracked::Hold;
 
 impl Planned<'_> {
     /// # Safety
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_channel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|tracked| unsafe { self.queue(tracked.others) })
+        self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.others, whole) })
     }
 
-    unsafe fn queue(&self, others: Others) -> Went<()> {
+    unsafe fn queue<'s>(&'s self, others: Others, whole: &mut Hold<'s>) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let turn = self.asked.turn(self.direction(), Some(others));
         let chunk = turn.chunk(inner.options.blocking_max);
@@ -26,7 +27,7 @@ impl Planned<'_> {
         let last = chunk.unwrap_or(inner.options.blocking_max);
         let first = chunk.map_or(last, |chunk| turn.first_chunk(chunk));
         let [first, last] = [first, last].map(|length| engine.chunk_bytes(length));
-        let _whole = self.exclude_others()?;
+        *whole = Some(self.exclude_others()?);
         let shapes = self.asked.cargo.shapes();
         let chunks: Vec<Shape> = shapes.flat_map(|shape| chunk::cut_rising(&shape, first, last)).collect();
         inner.records.counters.chunked(chunks.len());

@@ -8,19 +8,24 @@ use crate::guard::{Guard, Guarded, Load};
 use crate::kernel::{GUARDED_DESCRIPTORS, Yield};
 use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::kernel::URGENT;
-use crate::submit::tracked::Tracked;
+use crate::submit::tracked::{Hold, Tracked};
 
 impl Planned<'_> {
     /// # Safety
     /// As for [`super::submit`].
     pub(super) unsafe fn go_guarded(&self, guard: &Guard) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|tracked| unsafe { self.guard(guard, tracked) })
+        self.go_tracked(|tracked, whole| unsafe { self.guard(guard, tracked, whole) })
     }
 
-    unsafe fn guard(&self, guard: &Guard, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
+    unsafe fn guard<'s>(
+        &'s self,
+        guard: &Guard,
+        Tracked { ticket, lift, .. }: Tracked,
+        whole: &mut Hold<'s>,
+    ) -> Went<()> {
         let direction = self.direction();
-        let _whole = self.exclude_others()?;
+        *whole = Some(self.exclude_others()?);
         let (yields, workers) = match self.plan {
             Plan::UrgentKernel => (None, URGENT),
             _ => {

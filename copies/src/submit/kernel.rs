@@ -18,7 +18,7 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_urgent_kernel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|_| Ok(unsafe { self.launch(None, URGENT) }?))
+        self.go_tracked(|_, _| Ok(unsafe { self.launch(None, URGENT) }?))
     }
 
     /// Goes by a kernel that waits while any copy above it is pending.
@@ -28,7 +28,7 @@ impl Planned<'_> {
     pub(super) unsafe fn go_by_kernel(&self) -> Went {
         let (yields, workers) = self.bulk_kernel();
         // SAFETY: passed on to the caller.
-        self.go_tracked(|Tracked { lift, .. }| Ok(unsafe { self.launch(Some(Yield { lift, ..yields }), workers) }?))
+        self.go_tracked(|Tracked { lift, .. }, _| Ok(unsafe { self.launch(Some(Yield { lift, ..yields }), workers) }?))
     }
 
     /// The word of a priority that a bulk kernel yields to, and its warps.

@@ -271,7 +271,8 @@ impl Planned<'_> {
     fn settle(&self) -> Result<()> {
         let has_settled = self.is_left_to_driver() || matches!(self.plan, Plan::Staged { .. });
         if self.asked.is_blocking() && !has_settled {
-            self.inner().driver.stream_synchronize(self.asked.stream.stream)?;
+            let (driver, stream) = (&*self.inner().driver, self.asked.stream.stream);
+            hal::beside_captures(driver, || driver.stream_synchronize(stream))?;
             self.inner().records.standing.check()?;
         }
         Ok(())

@@ -48,7 +48,7 @@ impl Planned<'_> {
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
         if self.is_seen_to_end() {
-            return self.go_tracked(|tracked| {
+            return self.go_tracked(|tracked, _| {
                 self.take_turn(tracked.others)?;
                 Ok(copy()?)
             });

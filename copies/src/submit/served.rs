@@ -22,7 +22,7 @@ use crate::state::StreamState;
 use crate::submit::asked::{Asked, Placed, Planned, Went};
 use crate::submit::finish::finish;
 use crate::submit::kernel::URGENT;
-use crate::submit::tracked::Tracked;
+use crate::submit::tracked::{Hold, Tracked};
 
 /// Submits a batch, which `whole` describes as one copy. Its memory goes back to `batches`, for a later batch when no
 /// launch reads it any more.
@@ -91,15 +91,20 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`submit_batch`].
     pub(super) unsafe fn go_served(&self, served: &Served<'_>) -> Went {
-        self.go_tracked(|tracked| {
+        self.go_tracked(|tracked, whole| {
             // SAFETY: passed on to the caller.
-            unsafe { self.serve(served, tracked)? };
+            unsafe { self.serve(served, tracked, whole)? };
             served.was_launched.set(true);
             Ok(())
         })
     }
 
-    unsafe fn serve(&self, served: &Served<'_>, Tracked { ticket, lift, .. }: Tracked) -> Went<()> {
+    unsafe fn serve<'s>(
+        &'s self,
+        served: &Served<'_>,
+        Tracked { ticket, lift, .. }: Tracked,
+        whole: &mut Hold<'s>,
+    ) -> Went<()> {
         let (batch, stream) = (served.batch, self.asked.stream.stream);
         let (yields, workers) = match self.waits_at() {
             Some(_) => {
@@ -112,7 +117,7 @@ impl Planned<'_> {
             // SAFETY: the caller vouches for the ranges; a batch that was launched does not change.
             return Ok(unsafe { served.kernel.launch(batch, workers, yields, stream) }?);
         };
-        let _whole = self.exclude_others()?;
+        *whole = Some(self.exclude_others()?);
         let load = Load::Batch(Arc::clone(batch), Arc::clone(served.kernel));
         // SAFETY: as above.
         unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields, ticket })? };

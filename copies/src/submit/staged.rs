@@ -39,7 +39,7 @@ impl Planned<'_> {
         }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
-        let mut whole = Some(self.asked.stream.exclude_others().ok_or(Setback::Unstaged)?);
+        let mut whole = Some(self.exclude_others().map_err(|_| Setback::Unstaged)?);
         self.asked.stream.note_engine();
         let began = driver.host().now();
         // SAFETY: passed on to the caller.
@@ -57,10 +57,10 @@ impl Planned<'_> {
         let left = &pieces[before + staged..];
         // SAFETY: passed on to the caller.
         self.asked.stream.natively(|| unsafe { self.make_natively(&shape, left) })?;
-        drop(whole);
         if self.asked.is_blocking() && (staged == 0 || !left.is_empty()) {
             self.await_earlier_work().map_err(Miss::begun)?;
         }
+        drop(whole);
         inner.records.counters.staged_for(driver.host().now().since(began));
         Ok(None)
     }
@@ -84,8 +84,9 @@ impl Planned<'_> {
         let host = if order.direction == Direction::HostToDevice { source } else { target };
         let areas = Areas::of(host.0, host.1);
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
+        let is_blocking = self.asked.is_blocking();
         // SAFETY: passed on to the caller.
-        let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
+        let (first, went) = hal::beside_captures(&*self.inner().driver, || unsafe { conductor.go(is_blocking) });
         *whole = conductor.into_exclusive();
         match went {
             Err(error) if first == 0 => Err(Miss::Failed(error)),
@@ -141,7 +142,7 @@ impl Planned<'_> {
     fn await_earlier_work(&self) -> Went<()> {
         let inner = self.inner();
         let before = self.mark()?;
-        let waited = inner.driver.event_synchronize(before);
+        let waited = hal::beside_captures(&*inner.driver, || inner.driver.event_synchronize(before));
         inner.events.give(before);
         Ok(waited?)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hal::{DevicePtr, Event, Nanos, Result};
 use semaphores::Pending;
 use terms::Priority;
+use threads::stream_lock::Exclusive;
 
 use crate::decide::{Others, Plan, Readiness, Reason, Setback, readiness};
 use crate::pool::follow;
@@ -23,13 +24,19 @@ pub(super) struct Tracked {
     pub(super) others: Others,
 }
 
+/// The hold of the stream for a copy of several calls.
+pub(super) type Hold<'s> = Option<Exclusive<'s>>;
+
 impl Planned<'_> {
     /// Submits by `copy`, and has the watcher see the copy complete. If it raises, its word is up from now on.
     ///
     /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
     /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable; see
     /// [`readiness`]. `copy` gets the word by which a kernel is lifted.
-    pub(super) fn go_tracked(&self, copy: impl FnOnce(Tracked) -> Went<()>) -> Went {
+    ///
+    /// A way of several calls puts its hold of the stream into the place that it is given. The hold lasts until the
+    /// ticket is written behind the copy.
+    pub(super) fn go_tracked<'s>(&'s self, copy: impl FnOnce(Tracked, &mut Hold<'s>) -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = || lock(&self.asked.stream.burst).take_care();
@@ -71,7 +78,12 @@ impl Planned<'_> {
     }
 
     /// Submits the copy, and hands it to the watcher.
-    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce(Tracked) -> Went<()>) -> Went {
+    fn fly<'s>(
+        &'s self,
+        mut flight: Flight,
+        before: Option<Event>,
+        copy: impl FnOnce(Tracked, &mut Hold<'s>) -> Went<()>,
+    ) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let stay = self.stay(flight.waits_at);
@@ -83,8 +95,10 @@ impl Planned<'_> {
         let counted = stay.map(|stay| inner.records.standing.begin_turns(flight.direction, stream.stream, stay));
         flight.under_way = counted.map(|(copy, _)| copy);
         let others = counted.map(|(_, others)| others).unwrap_or_default();
-        let submitted = copy(Tracked { ticket, lift, others });
+        let mut whole = None;
+        let submitted = copy(Tracked { ticket, lift, others }, &mut whole);
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
+        drop(whole);
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {
             inner.records.withdraw(flight);

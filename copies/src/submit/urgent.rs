@@ -50,6 +50,6 @@ impl Planned<'_> {
             return covered.map_or(Err(Setback::Uncovered.into()), |submitted| Ok(submitted.map(|()| None)?));
         }
         // SAFETY: passed on to the caller.
-        self.go_tracked(|_| Ok(unsafe { self.asked.copy_natively(self.direction()) }?))
+        self.go_tracked(|_, _| Ok(unsafe { self.asked.copy_natively(self.direction()) }?))
     }
 }

@@ -37,6 +37,8 @@ const NOT_IN_PLACE: &[&str] = &["barrier_", "cancelled", "endings", "guests"];
 const STAGED: &[&str] = &[
     "torn",
     "places",
+    "captures_beside",
+    "abi_capture_calls",
     "pageable",
     "kinds_linked",
     "kinds_by_gpa_ptds",

@@ -34,6 +34,8 @@ pub(crate) fn make(driver: &dyn Driver) {
 /// Seen on an H100: it then waited for a stream that natively it does not wait for.
 pub(crate) fn begin_default_streams(driver: &dyn Driver) -> Result<()> {
     const BYTES: u64 = 4;
+    // A context that the program has from elsewhere may have a blocking stream that captures.
+    driver.stream_capture_status(Stream::LEGACY)?;
     let memory = driver.mem_alloc(BYTES)?;
     let begun = [Stream::LEGACY, Stream::PER_THREAD].into_iter().try_for_each(|stream| {
         driver.memset_d8_async(memory, 0, BYTES, stream)?;

@@ -157,7 +157,7 @@ impl hal::Driver for SoftGpu {
     fn stream_flags(&self, stream: Stream) -> Result<StreamFlags> {
         self.look_up("cuStreamGetFlags", LOOKUP, |model, caller| {
             let key = model.stream(caller, stream)?;
-            Ok(model.refuse_to_capture(key).map(|()| model.streams[key].flags)?)
+            model.refuse_to_capture(key).map(|()| model.streams[key].flags)
         })
     }
 

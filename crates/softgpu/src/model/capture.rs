@@ -46,7 +46,7 @@ impl Model {
             return Ok(());
         }
         let context = self.streams[stream].context;
-        let blocking = |s: &StreamKey| self.streams[*s].context == context && self.streams[*s].blocking();
+        let blocking = |s: &StreamKey| self.streams.get(*s).is_some_and(|s| s.context == context && s.blocking());
         let spoilt = self.captures.keys_where(|capture| capture.frontiers.keys().any(blocking));
         if spoilt.is_empty() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Model {
     /// error, and leaves the capture alone.
     pub(crate) fn capture_status_of(&self, stream: StreamKey) -> Outcome<CaptureStatus> {
         let context = self.streams[stream].context;
-        let blocking = |s: &StreamKey| self.streams[*s].context == context && self.streams[*s].blocking();
+        let blocking = |s: &StreamKey| self.streams.get(*s).is_some_and(|s| s.context == context && s.blocking());
         let legacy = self.streams[stream].role == Role::Legacy;
         if legacy && self.captures.iter().any(|(_, capture)| capture.frontiers.keys().any(blocking)) {
             return Err(Code::STREAM_CAPTURE_IMPLICIT.into());

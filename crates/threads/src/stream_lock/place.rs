@@ -26,8 +26,8 @@ impl Place {
         if driver.stream_capture_status(stream)? != CaptureStatus::None {
             return Ok(None);
         }
-        let flags = hal::beside_captures(driver, || driver.stream_flags(stream))?;
-        Ok(Some(Place { is_blocking: flags.0 & StreamFlags::NON_BLOCKING.0 == 0, ..place }))
+        let is_blocking = driver.stream_flags(stream)?.0 & StreamFlags::NON_BLOCKING.0 == 0;
+        Ok(Some(Place { is_blocking, ..place }))
     }
 
     /// The place of a stream that captures. Its operations run later, so the legacy stream does not wait for them.
