@@ -213,6 +213,25 @@ fn a_consumer_that_goes_ends_the_kernel_and_tells_the_producer() {
     assert!(matches!(feeder.acquire().map(|_| ()), Err(Error::Ended)));
 }
 
+/// It hears of that at once, although the kernel is at work for longer.
+#[test]
+fn a_producer_that_waits_hears_of_a_consumer_that_goes() {
+    let bed = Bed::new();
+    let (mut feeder, results, _kernel) = bed.start_with(options(1), BLOCKS, THREADS, SPAN).unwrap();
+    fill(&mut feeder).unwrap();
+    let driver = Arc::clone(&bed.driver);
+    let camera = spawn(&bed.driver, "camera", move || {
+        let acquired = feeder.acquire().map(|_| ());
+        (acquired, driver.host().now())
+    });
+    bed.driver.host().sleep(Nanos(SPAN.0 / 4));
+    let gone = bed.driver.host().now();
+    drop(results);
+    let (acquired, told) = camera.unwrap().join(bed.driver.host());
+    assert!(matches!(acquired, Err(Error::Ended)), "{acquired:?}");
+    assert!(told < gone + Nanos(SPAN.0 / 4), "it was told after {}", told.since(gone));
+}
+
 #[test]
 fn a_word_ends_the_kernel_from_beside() {
     let bed = Bed::new();

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use overtake::hal::Driver;
 use overtake::pipeline::{Error, FeedResults};
 
-use super::{Bed, SPAN, check, commit, fill, options};
+use super::{Bed, SPAN, check, commit, fill, is_soft, options};
 
 /// Polls both futures whenever one is woken, and sleeps in the host's time meanwhile.
 fn both<A, B>(driver: &dyn Driver, one: impl Future<Output = A>, other: impl Future<Output = B>) -> (A, B) {
@@ -94,4 +94,24 @@ fn a_future_may_be_dropped_and_hears_of_the_end() {
     assert!(matches!(ended, Err(Error::Ended)), "{ended:?}");
     let acquired = both(&*bed.driver, async { feeder.acquire_async().await.map(drop) }, async {}).0;
     assert!(matches!(acquired, Err(Error::Ended)), "{acquired:?}");
+}
+
+/// A wait for a feed that will never change is an error of that wait, and of no future that is gone.
+#[test]
+fn a_dropped_future_waits_no_more() {
+    if !is_soft() {
+        return;
+    }
+    let bed = Bed::new();
+    let (_feeder, mut results, _kernel) = bed.start(options(1)).unwrap();
+    for _ in 0..2 {
+        {
+            let mut result = pin!(results.wait_async());
+            assert!(result.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending(), "there is none");
+            bed.driver.host().sleep(SPAN);
+        }
+        let waited = results.wait().map(drop);
+        assert!(matches!(waited, Err(Error::Stuck)), "{waited:?}");
+        bed.driver.host().sleep(SPAN); // all threads are told
+    }
 }

@@ -77,3 +77,39 @@ impl Trace {
         (copies.iter().map(whole).collect(), self.left_out.load(Ordering::Relaxed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_may_be_seen_before_its_copy_and_after_it() {
+        let at = |us| Nanos::from_us(us);
+        for is_on in [true, false] {
+            let trace = Trace::new(is_on);
+            let [early, late, never] = [0, 1, 2].map(Ticket::of);
+            trace.landed(early, at(3));
+            for ticket in [Some(early), Some(late), Some(never), None] {
+                trace.submitted(copy(), ticket);
+            }
+            trace.landed(late, at(4));
+            let (copies, left_out) = trace.copies();
+            let landed: Vec<Option<Nanos>> = copies.iter().map(|copy| copy.landed).collect();
+            let seen = if is_on { [Some(at(3)), Some(at(4)), None, None] } else { [None; 4] };
+            assert_eq!((&landed[..], left_out), (&seen[..], 0));
+        }
+    }
+
+    fn copy() -> TracedCopy {
+        TracedCopy {
+            began: Nanos::ZERO,
+            returned: Nanos::from_us(2),
+            landed: None,
+            stream: Stream::LEGACY,
+            priority: Priority::LOWEST,
+            direction: Some(Direction::HostToDevice),
+            bytes: 64 << 10,
+            plan: Plan::Kernel { raises: false },
+        }
+    }
+}

@@ -68,3 +68,6 @@ fn rest_of_memory(driver: &dyn Driver, home: &Home, address: u64, to: Use) -> Op
 fn holds(memory: &Range<u64>, address: u64, bytes: u64) -> bool {
     memory.contains(&address) && bytes <= memory.end - address
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::object;
-
 /// The versions of `dlsym` in glibc: since it is in libc itself, before that on x86-64, and before that on aarch64.
 const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
 
@@ -26,8 +24,6 @@ pub fn find_dlsym() {
     // A search for a version of glibc's passes over an interposer without versions.
     // SAFETY: a special handle, and a NUL-terminated literal.
     let next = unsafe { dlsym(libc::RTLD_NEXT, c"dlsym".as_ptr()) };
-    let is_other = !next.is_null() && !object::is_ours(next);
-    let next = if is_other { next } else { REAL_DLSYM.load(Ordering::Relaxed) };
     NEXT_DLSYM.store(next, Ordering::Release);
 }
 

@@ -128,7 +128,15 @@ mod tests {
         assert_eq!(own(0), (None, 0));
         let said: Vec<(Option<i32>, u8)> = (1..=5).map(|steps| own(-steps)).collect();
         assert_eq!(said, [(Some(-1), 3), (Some(-2), 4), (Some(-3), 5), (Some(-4), 6), (Some(-5), 7)]);
-        assert_eq!(local.adopt(Stream::LEGACY).unwrap().own, None);
+        let time = |body: &dyn Fn()| {
+            let before = driver.host().now();
+            body();
+            driver.host().now().since(before)
+        };
+        for stream in [Stream::LEGACY, Stream::PER_THREAD] {
+            let asked = time(&|| assert_eq!(local.adopt(stream).unwrap().own, None));
+            assert_eq!(asked, time(&|| ()), "the driver is asked nothing about {stream:?}");
+        }
     }
 
     #[test]

@@ -408,3 +408,6 @@ unsafe extern "C" fn set_log_callback(callback: Option<LogCallback>, data: *mut 
 extern "C" fn deployment() -> *const c_char {
     process::process().map_or(c"".as_ptr(), |process| process.start.deployment.as_ptr())
 }
+
+#[cfg(test)]
+mod tests;

@@ -291,11 +291,11 @@ impl Part {
 
 /// Every context of the process; closed ones are summed up.
 pub(crate) fn parts(process: &Process) -> Vec<Part> {
-    // Under this lock a context is in exactly one of the two lists.
-    let closed = lock(&process.closed);
-    let open = process.locals();
-    let mut parts: Vec<Part> = closed.parts().cloned().collect();
-    drop(closed);
+    let (mut parts, open): (Vec<Part>, _) = {
+        // Under this lock a context is in exactly one of the two lists.
+        let closed = lock(&process.closed);
+        (closed.parts().cloned().collect(), process.locals())
+    };
     parts.extend(open.iter().map(|local| Part::of(local)));
     parts
 }

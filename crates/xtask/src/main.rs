@@ -36,7 +36,8 @@ Chores:
   arrows            print the circles between files of the stack, and dependencies of crates that run up
   campaign [--draw N [--seed N]]
                     leave out each statement and condition of the crates that carry copies, one at a time or as many as
-                    are drawn by lot, and run the tests that reach it; goes on where the last run ended (takes hours)
+                    are drawn by lot, and run the tests that reach it; goes on where the last run ended (takes hours).
+                    reports/mutants/campaign.toml has the reasons of changes that need no test
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch

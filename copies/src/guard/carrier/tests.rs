@@ -114,3 +114,20 @@ fn a_rescue_is_not_done_before_the_kernel_in_front_of_it() {
     bed.driver.context_synchronize().unwrap();
     assert_eq!(bed.carrier().line.done(), second, "`done` only ever grows");
 }
+
+/// A copy that has begun ends by itself, so the layer closes at once, whichever threads are inside.
+#[test]
+#[cfg_attr(miri, ignore)] // it moves bytes through the software GPU
+fn a_carrier_closes_without_a_take_over_when_its_copies_have_begun() {
+    let bed = Bed::new();
+    let raised = bed.bank.raise(Priority::new(2).unwrap());
+    let first = bed.carry(0);
+    let line = &bed.carrier().line;
+    assert!(bed.comes_true(|| line.started() == first), "the kernel has begun, and yields");
+    let inside = bed.guard.inside();
+    assert!(bed.guard.carriers.iter().all(|carrier| carrier.close(false)), "the other carriers have no copy");
+    assert_eq!(bed.makers(), [Maker::Kernel]);
+    drop(inside);
+    bed.bank.lower(raised);
+    assert!(bed.comes_true(|| line.done() == first));
+}

@@ -113,6 +113,20 @@ fn copies_behind_a_ticket_hold_until_they_should_be_complete_after_it() {
     assert!(!bed.look(Nanos(2_000_000 + 4 * TAKES.0)) && !bed.is_up());
 }
 
+/// Each copy after the call of the one before it has returned, as from one thread.
+#[test]
+fn copies_one_after_another_behind_a_ticket_hold_for_the_time_of_all() {
+    let (bed, takes) = (Bed::new(), Nanos::from_us(40));
+    for _ in 0..4 {
+        let pass = bed.enter_for(takes).unwrap();
+        bed.leave(&pass, false, Nanos::ZERO);
+    }
+    bed.complete();
+    let done = Nanos::from_ms(1);
+    assert!(bed.look(done) && bed.look(done + Nanos(4 * takes.0)) && bed.is_up(), "the last may be running yet");
+    assert!(!bed.look(done + Nanos(5 * takes.0)) && !bed.is_up());
+}
+
 #[test]
 fn time_alone_holds_for_as_long_as_all_of_them_take() {
     let bed = Bed::new();
@@ -194,6 +208,7 @@ fn doubted() -> Bed {
     let pass = bed.enter().unwrap();
     bed.leave(&pass, false, Nanos::ZERO);
     lock(&bed.burst).doubt(&bed.records.standing, bed.ticket);
+    assert!(!bed.is_up(), "before the watcher looks");
     assert!(bed.look(Nanos::from_ms(1)) && !bed.is_up());
     bed
 }

@@ -187,6 +187,9 @@ int main(void)
     thread_priorities();
     foreign_streams();
     OK(overtake_set_rules(""));
+    OK(overtake_set_stream_priority(stream, 3));
+    OK(overtake_close());
+    REQUIRE(priority_of(stream) == 0); /* it opens anew, and knows of no stream */
     OK(overtake_close());
     OK(cuStreamDestroy(stream));
     OK(cuStreamDestroy(other));

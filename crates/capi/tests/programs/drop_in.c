@@ -47,6 +47,10 @@ int main(void)
     OK(overtake_set_thread_priority(OVERTAKE_PRIORITY_BY_RULES, &before));
     REQUIRE(before == 0);
     REQUIRE(sums().urgent_copies >= ROUNDS && sums().kernel_copies > 0 && sums().errors == 0);
+    /* The layer serves the whole program, and not only this caller. */
+    OK(overtake_close());
+    OK(overtake_stream_priority(loader, &before));
+    REQUIRE(before == OVERTAKE_PRIORITY_LOWEST);
     OK(overtake_release_stream(loader));
     puts("ok");
     return 0;

@@ -37,6 +37,8 @@ int main(int argc, char **argv)
     CODE(FIND(driver, cuMemAlloc)(&large, 64 * MIB));
     OK(FIND(driver, cuMemcpyHtoD)(small, in, MIB));
     OK(FIND(driver, cuMemcpyDtoH)(out, small, MIB));
+    const char *volatile nothing = NULL;
+    printf("no name: %d\n", dlsym(driver, nothing) == NULL);
     int (*seen)(void) = NULL;
     void *found = dlsym(RTLD_DEFAULT, "quota_seen");
     memcpy(&seen, &found, sizeof seen);

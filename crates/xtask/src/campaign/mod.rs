@@ -5,6 +5,7 @@
 
 #[cfg(feature = "mutants")]
 mod edit;
+mod reasons;
 mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::codegen::read;
 use crate::scratch;
+use reasons::{LIST, Reasons};
 use trials::Trial;
 
 /// The folders whose files are changed.
@@ -106,7 +108,9 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
     };
     let place = Place(root.join("target/campaign"));
     std::fs::create_dir_all(&place.0).map_err(|error| format!("{}: {error}\n", place.0.display()))?;
+    let reasons = Reasons::of(root)?;
     let (changes, dropped, messages) = build(root, &place)?;
+    reasons.check(&changes)?;
     forget_other(&place, &changes)?;
     let trials = trials::all(&messages, &place.0.join("trials.jsonl"))?;
     let file = place.0.join("judged.jsonl");
@@ -121,23 +125,47 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
     order.truncate(draw);
     let mut log =
         std::fs::OpenOptions::new().append(true).create(true).open(&file).map_err(|error| error.to_string())?;
-    let (mut caught, mut survive, mut unreached) = (0, 0, 0);
+    let mut tally = Tally::default();
     for (id, change) in order.into_iter().filter(|(_, change)| !known.contains(&key(change))) {
         let judged = judge(id, change, &trials)?;
-        let Change { file, line, what, text } = &judged.change;
-        match (&judged.caught_by, judged.passed) {
-            (Some(_), _) => caught += 1,
-            (None, 0) => unreached += 1,
-            (None, _) => survive += 1,
-        }
-        match &judged.caught_by {
-            Some(by) => println!("caught    {file}:{line}: {what} `{text}` by {by}"),
-            None => println!("SURVIVES  {file}:{line}: {what} `{text}` ({} tests reach it)", judged.passed),
-        }
+        println!("{}", tally.count(&judged, reasons.for_change(&judged.change)));
         let text = serde_json::to_string(&judged).map_err(|error| error.to_string())?;
         writeln!(log, "{text}").map_err(|error| error.to_string())?;
     }
-    Ok(format!("{all} changes: of those judged now {caught} caught, {survive} survive, {unreached} not reached\n"))
+    let Tally { caught, survive, unreached, explained } = tally;
+    Ok(format!(
+        "{all} changes: of those judged now {caught} caught, {survive} survive, {unreached} not reached, {explained} \
+         with a reason\n"
+    ))
+}
+
+#[derive(Default)]
+struct Tally {
+    caught: u32,
+    survive: u32,
+    unreached: u32,
+    /// Neither caught nor in need of it.
+    explained: u32,
+}
+
+impl Tally {
+    /// Counts a change, and returns a line about it.
+    fn count(&mut self, judged: &Judged, reason: Option<&str>) -> String {
+        let Change { file, line, what, text } = &judged.change;
+        let count = match (&judged.caught_by, reason, judged.passed) {
+            (Some(_), ..) => &mut self.caught,
+            (None, Some(_), _) => &mut self.explained,
+            (None, None, 0) => &mut self.unreached,
+            (None, None, _) => &mut self.survive,
+        };
+        *count += 1;
+        match (&judged.caught_by, reason) {
+            (Some(by), None) => format!("caught    {file}:{line}: {what} `{text}` by {by}"),
+            (Some(by), Some(_)) => format!("caught    {file}:{line}: {what} `{text}` by {by}: take it out of {LIST}"),
+            (None, Some(why)) => format!("reason    {file}:{line}: {what} `{text}`: {why}"),
+            (None, None) => format!("SURVIVES  {file}:{line}: {what} `{text}` ({} tests reach it)", judged.passed),
+        }
+    }
 }
 
 /// What tests reach is known by the numbers of changes: of others nothing is known.
@@ -326,4 +354,31 @@ fn drop_one(place: &Place, message: &Value, dropped: &mut BTreeSet<usize>) -> Re
         }
     }
     Ok(is_new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_with_a_reason_does_not_survive() {
+        let text = |it: &str| it.to_owned();
+        let change = Change { file: text("a.rs"), line: 3, what: text("true"), text: text("b") };
+        let judged = |by: Option<&str>, passed| Judged { change: change.clone(), caught_by: by.map(text), passed };
+        let mut tally = Tally::default();
+        let said = [
+            tally.count(&judged(Some("t"), 1), None),
+            tally.count(&judged(Some("t"), 1), Some("it saves time")),
+            tally.count(&judged(None, 2), Some("it saves time")),
+            tally.count(&judged(None, 0), Some("it saves time")),
+            tally.count(&judged(None, 2), None),
+            tally.count(&judged(None, 0), None),
+        ];
+        let begins = ["caught ", "caught ", "reason ", "reason ", "SURVIVES ", "SURVIVES "];
+        said.iter().zip(begins).for_each(|(line, begin)| assert!(line.starts_with(begin), "{line}"));
+        assert!(said[1].ends_with("take it out of reports/mutants/campaign.toml"), "{}", said[1]);
+        assert_eq!(said[2], "reason    a.rs:3: true `b`: it saves time");
+        let Tally { caught, survive, unreached, explained } = tally;
+        assert_eq!([caught, survive, unreached, explained], [2, 1, 1, 2]);
+    }
 }
