@@ -110,7 +110,7 @@ impl CopyHandle {
     fn wait_for_landing(&self) -> Result<()> {
         let (driver, stream) = (&self.stream.inner.driver, self.stream.stream);
         if self.ticket.is_none() {
-            return driver.stream_synchronize(stream);
+            return hal::beside_captures(&**driver, || driver.stream_synchronize(stream));
         }
         let host = driver.host();
         loop {

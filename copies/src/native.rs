@@ -1,7 +1,6 @@
 //! The driver call of a program, with the layer between the two.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hal::{Code, Result};
 
@@ -12,8 +11,7 @@ pub struct Native<'a> {
     call: &'a dyn RealCall,
     answer: Cell<Option<u32>>,
     is_blocking: bool,
-    /// The number of captures under way, which was 0.
-    captures: Cell<Option<&'static AtomicUsize>>,
+    no_captures: Cell<bool>,
 }
 
 /// A driver call with its arguments. The linker has to fill in one function for each table of this trait, and three for
@@ -32,7 +30,7 @@ impl<'a> Native<'a> {
     /// A call that may return before the copy has completed. It returns the driver's code, which is 0 for success.
     #[must_use]
     pub fn asynchronous(call: &'a impl Fn() -> u32) -> Native<'a> {
-        Native { call, answer: Cell::new(None), is_blocking: false, captures: Cell::new(None) }
+        Native { call, answer: Cell::new(None), is_blocking: false, no_captures: Cell::new(false) }
     }
 
     /// A call that returns when the copy has completed. The layer keeps that promise on every way of the copy.
@@ -41,9 +39,9 @@ impl<'a> Native<'a> {
         Native { is_blocking: true, ..Native::asynchronous(call) }
     }
 
-    /// Notes where the captures of the process are counted. There are none, so that the layer need not ask the driver.
-    pub fn without_captures(&self, captures: &'static AtomicUsize) {
-        self.captures.set(Some(captures));
+    /// Notes that no stream of the process is being captured, so that the layer need not ask the driver.
+    pub fn without_captures(&self) {
+        self.no_captures.set(true);
     }
 
     /// Whether the copy has completed when the call returns.
@@ -53,14 +51,8 @@ impl<'a> Native<'a> {
         self.is_blocking
     }
 
-    /// Whether there is no capture. False where nobody knows.
     pub(crate) fn no_captures(&self) -> bool {
-        self.captures.get().is_some_and(|count| count.load(Ordering::SeqCst) == 0)
-    }
-
-    /// Whether one has begun since there was none.
-    pub(crate) fn has_capture_begun(&self) -> bool {
-        self.captures.get().is_some_and(|count| count.load(Ordering::SeqCst) != 0)
+        self.no_captures.get()
     }
 
     /// The driver's answer. Makes the call if it has not been made yet.

@@ -303,4 +303,6 @@ fn bytes_that_stand_twice_in_a_call_move_once_and_count_once() {
     let text = "size a=10 size b=15 (a) (b) (a const, a const, b const)";
     let places: Vec<Location> = plan(text, "min-transfer-size", 2).steps.iter().map(|step| step.at).collect();
     assert_eq!(places, [on(0), on(1), on(1)], "where the most of the bytes are");
+    let as_grcuda = plan(text, "grcuda-compat multigpu-disjoint min-transfer-size", 2);
+    assert_eq!(as_grcuda.steps[2].at, on(0), "GrCUDA counts each argument");
 }

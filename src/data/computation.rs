@@ -99,7 +99,7 @@ impl Store {
         }
         let shared = self.tasks.shared();
         let mut held = shared.enter_here()?;
-        let uses = claim::uses(claims);
+        let uses = claim::uses(claims, self.places.is_grcuda());
         let mut before = Vec::new();
         if has_streams {
             let stated: Vec<_> = after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();

@@ -27,6 +27,7 @@ pub(super) struct Places {
     /// By a policy, if there is one.
     streams: Option<Mutex<Streams>>,
     bandwidth: Option<Bandwidth>,
+    is_grcuda: bool,
     /// For each device those whose memory it reaches.
     reach: Vec<Locations>,
     load: Load,
@@ -101,7 +102,14 @@ impl Places {
         let (selector, streams) =
             (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy, options.new_stream))));
         let load = (0..count).map(|_| Work::default()).collect();
-        Ok(Places { selector, streams, bandwidth: options.bandwidth.clone(), reach, load })
+        Ok(Places {
+            selector,
+            streams,
+            bandwidth: options.bandwidth.clone(),
+            is_grcuda: options.grcuda_compat,
+            reach,
+            load,
+        })
     }
 
     /// How many devices there are.
@@ -127,6 +135,11 @@ impl Places {
 
     fn reaches(&self, device: u8, memory: Location) -> bool {
         self.reach.get(usize::from(device)).is_some_and(|reach| reach.has(memory))
+    }
+
+    /// Whether devices are chosen as GrCUDA does.
+    pub fn is_grcuda(&self) -> bool {
+        self.is_grcuda
     }
 
     /// Whether the computations before one have a say.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use hal::Driver;
 use hal::locks::lock;
-use hal::{Driver, Nanos, Wait};
 
 use super::batch::Batch;
 use super::kernel::ServiceKernel;
@@ -13,9 +13,6 @@ use crate::records::{Records, Ticket};
 
 /// The most batches of a context. While the device may read all of them, further ones go natively.
 const BATCHES_MAX: usize = 64;
-
-/// Launches of batches have ended after this time, unless they wait for something else.
-const COMES_TO_REST_WITHIN: Nanos = Nanos::from_ms(1_000);
 
 /// The kernel and the batches of a context.
 pub(crate) struct Batches {
@@ -147,11 +144,8 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        // Launches read memory that is freed next. A wait for the whole context spoils captures in it: it comes last.
-        let host = self.driver.host();
-        let deadline = host.now() + COMES_TO_REST_WITHIN;
-        if host.wait_until(Some(deadline), &mut || self.is_at_rest()) != Wait::Met {
-            // An error means that the context is gone, and they with it.
+        if !self.is_at_rest() {
+            // Launches read memory that is freed next. An error means that the context is gone, and they with it.
             let _ = self.driver.context_synchronize();
         }
     }

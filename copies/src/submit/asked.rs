@@ -185,12 +185,7 @@ impl Planned<'_> {
 
     /// Keeps other threads out of the stream while the copy is submitted by several calls.
     pub(super) fn exclude_others(&self) -> Went<Exclusive<'_>> {
-        let whole = self.asked.stream.exclude_others().ok_or(Setback::Occupied)?;
-        // A capture that has begun since the layer looked may take the stream in. One that begins now waits.
-        match self.asked.native.is_some_and(Native::has_capture_begun) {
-            true => Err(Setback::Occupied.into()),
-            false => Ok(whole),
-        }
+        self.asked.stream.exclude_others().ok_or(Setback::Occupied.into())
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {

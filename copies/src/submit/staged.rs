@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use channels::{Shape, copy_shape};
+use hal::Event;
 use terms::Direction;
 use threads::stream_lock::Exclusive;
 
@@ -57,10 +58,10 @@ impl Planned<'_> {
         let left = &pieces[before + staged..];
         // SAFETY: passed on to the caller.
         self.asked.stream.natively(|| unsafe { self.make_natively(&shape, left) })?;
-        if self.asked.is_blocking() && (staged == 0 || !left.is_empty()) {
-            self.await_earlier_work().map_err(Miss::begun)?;
-        }
+        let waits = self.asked.is_blocking() && (staged == 0 || !left.is_empty());
+        let last = waits.then(|| self.mark()).transpose().map_err(Miss::Begun)?;
         drop(whole);
+        last.map_or(Ok(()), |last| self.wait_for(last)).map_err(Miss::begun)?;
         inner.records.counters.staged_for(driver.host().now().since(began));
         Ok(None)
     }
@@ -140,10 +141,13 @@ impl Planned<'_> {
 
     /// Waits as the driver's own call does: a host function of the stream may fill the source before.
     fn await_earlier_work(&self) -> Went<()> {
+        self.wait_for(self.mark()?)
+    }
+
+    fn wait_for(&self, event: Event) -> Went<()> {
         let inner = self.inner();
-        let before = self.mark()?;
-        let waited = hal::beside_captures(&*inner.driver, || inner.driver.event_synchronize(before));
-        inner.events.give(before);
+        let waited = hal::beside_captures(&*inner.driver, || inner.driver.event_synchronize(event));
+        inner.events.give(event);
         Ok(waited?)
     }
 

@@ -44,16 +44,6 @@ impl Captures {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether one is under way that a hook has seen.
-    pub(crate) fn is_any_seen(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > self.unseen
-    }
-
-    /// Where they are counted.
-    pub(crate) fn count(&self) -> &AtomicUsize {
-        &self.count
-    }
-
     /// The program begins one in this stream.
     pub(crate) fn begin(&self, stream: Captured) {
         self.change(|under_way| under_way.push(stream));

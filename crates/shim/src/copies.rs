@@ -45,7 +45,7 @@ fn refused(error: &hal::Error, call: &Call<'_>) -> u32 {
 /// As for [`copy`].
 #[inline(always)] // a copy that is alone needs few registers, and saves none of them for the others
 pub(crate) unsafe fn submit(
-    process: &'static Process,
+    process: &Process,
     adopted: &Adopted,
     call: &Call<'_>,
     named: Option<Priority>,
@@ -72,7 +72,7 @@ pub(crate) unsafe fn submit(
 /// As for [`copy`].
 #[inline(never)]
 unsafe fn submit_among_others(
-    process: &'static Process,
+    process: &Process,
     adopted: &Adopted,
     call: &Call<'_>,
     priority: Priority,
@@ -82,10 +82,10 @@ unsafe fn submit_among_others(
         passed_on(Passed::NotCurrent, bytes);
         return Ok(stream.natively(|| native.answer()));
     }
-    // Beside a capture the driver's own copy is one call, and ours are several, of which some may spoil it.
+    // Waiting for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
     if !process.captures.is_any() {
-        native.without_captures(process.captures.count());
-    } else if process.captures.is_any_seen() || native.is_blocking() {
+        native.without_captures();
+    } else if native.is_blocking() {
         return Ok(stream.pass_on(Reason::Capturing, bytes, || native.answer()));
     }
     // SAFETY: passed on to the caller.

@@ -235,7 +235,7 @@ unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> 
 }
 
 unsafe fn submit_one(
-    process: &'static Process,
+    process: &Process,
     local: &Local,
     adopted: Option<&Adopted>,
     request: &Request,

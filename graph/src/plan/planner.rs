@@ -128,7 +128,8 @@ impl Planner<'_> {
         let number = self.steps.len();
         let parents = self.append(computation)?;
         let stretches = each_once(computation.stretches());
-        let uses = self.uses(&stretches);
+        // GrCUDA counts each argument.
+        let uses = if self.policies.is_grcuda { self.uses(&computation.stretches()) } else { self.uses(&stretches) };
         let choice = self.choose(&parents, &uses).map_err(|unplaced| unplaced.to_string())?;
         let stream = match choice {
             Choice::Behind(parent) => {
