@@ -15,7 +15,6 @@ come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions 
 
 import contextlib
 import ctypes
-import itertools
 import math
 
 import overtake
@@ -222,19 +221,15 @@ class Array(calls.Owner):
         self._forget()
 
 
-def _put(elements, values):
+def _put(elements, values, dtype):
     """Writes numbers into a memoryview of one dimension."""
-    if elements.format in "fde":
-        values = map(float, values)
-    for index, value in enumerate(values):
-        elements[index] = value
-
-
-def _flat(rows, dimensions):
-    """The numbers of lists in so many dimensions."""
-    for _ in range(dimensions - 1):
-        rows = itertools.chain.from_iterable(rows)
-    return rows
+    index, value, is_float = 0, None, elements.format in "fde"
+    try:
+        for index, value in enumerate(values):
+            elements[index] = float(value) if is_float else value
+    except (TypeError, ValueError) as error:
+        text = f"array_of: element {index} is {value!r}, and {dtype} has no such element: convert it, or pass another "
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(text + "dtype") from None
 
 
 class Arrays(calls.Owner):
@@ -271,7 +266,7 @@ class Arrays(calls.Owner):
             values = list(contents)
             made = self.array(len(values), dtype or "float32")
             with made.overwrite() as elements:
-                _put(elements, values)
+                _put(elements, values, made.dtype)
             return made
         given = exchange.name_of(source)
         made = self.array(source.shape, dtype or given)
@@ -279,7 +274,9 @@ class Arrays(calls.Owner):
             if made.dtype == given:
                 elements.cast("B")[:] = source.tobytes()
             else:
-                _put(elements.cast("B").cast(elements.format), _flat(source.tolist(), source.ndim))
+                # Not by `tolist`, which knows no formats with a byte order: those of ctypes have one.
+                values = memoryview(source.tobytes()).cast(exchange.TYPES[given][1])
+                _put(elements.cast("B").cast(elements.format), values, made.dtype)
         return made
 
     def adopt(self, owner, stream=None):
