@@ -2124,7 +2124,8 @@ int overtake_arrays_wait_for(struct overtake_arrays *arrays, int64_t timeout_ns,
 
 /**
  * Calls `tell` for each kernel, size and device whose computations have been measured, by name, with `data`. Times of
- * computations that have not ended on the device are left out. A set that does not measure has none.
+ * computations that have not ended on the device are left out. A set that does not measure has none. They are kept of
+ * the 1024 kernels and sizes that were measured last, and of up to as many before them.
  *
  * Threads: any.
  *
