@@ -497,7 +497,8 @@ struct overtake_dispatcher_options {
      */
     uint32_t lanes;
     /**
-     * Threads that run functions of the host. 0: 2.
+     * Threads that run functions of the host. None is kept for urgent ones: have more than there are long functions at
+     * once. 0: 2.
      */
     uint32_t workers;
     /**
