@@ -2,6 +2,8 @@
 //! `OVERTAKE_BACKEND=cuda` (then with `--test-threads=1`: to free memory waits for the kernels of other tests).
 #![allow(unsafe_code)] // launches and copies; the memory is described where it is made
 
+#[path = "feed/devices.rs"]
+mod devices;
 #[allow(dead_code)]
 #[path = "copies/model/faulty.rs"]
 mod faulty;

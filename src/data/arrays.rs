@@ -174,7 +174,8 @@ impl Arrays {
     }
 
     /// The measured times of computations on the device, by kernel, bytes and device: those that have ended, if
-    /// [`ArrayOptions::measures`] or the selection asks for them.
+    /// [`ArrayOptions::measures`] or the selection asks for them. They are kept of the 1024 kernels and sizes that were
+    /// measured last, and of up to as many before them.
     #[must_use]
     pub fn times(&self) -> Vec<Measured> {
         self.store.times.as_ref().map(|times| times.all()).unwrap_or_default()

@@ -55,6 +55,40 @@ impl Sum {
     }
 }
 
+/// The times of so many kernels and sizes are kept: of those that have been measured last, and of up to as many that
+/// were before them. A program may make a name for each computation.
+const ROWS: usize = 1024;
+
+/// For each device.
+#[derive(Default)]
+struct Table {
+    last: HashMap<Key, Vec<Sum>>,
+    before: HashMap<Key, Vec<Sum>>,
+}
+
+impl Table {
+    fn get(&self, key: &Key) -> Option<&Vec<Sum>> {
+        self.last.get(key).or_else(|| self.before.get(key))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Key, &Vec<Sum>)> {
+        self.last.iter().chain(&self.before)
+    }
+
+    /// One has been measured.
+    fn add(&mut self, key: Key, (devices, device): (usize, usize), time_us: f64) {
+        if let Some(sums) = self.last.get_mut(&key) {
+            return sums[device].add(time_us);
+        }
+        let mut sums = self.before.remove(&key).unwrap_or_else(|| vec![Sum::default(); devices]);
+        sums[device].add(time_us);
+        if self.last.len() == ROWS {
+            self.before = std::mem::take(&mut self.last);
+        }
+        self.last.insert(key, sums);
+    }
+}
+
 /// A computation between two events.
 struct Pending {
     key: Key,
@@ -71,8 +105,7 @@ struct State {
     many: usize,
     /// Events that can be used again, for each device.
     free: Vec<Vec<Event>>,
-    /// For each device.
-    table: HashMap<Key, Vec<Sum>>,
+    table: Table,
 }
 
 const MANY: usize = 64;
@@ -151,7 +184,7 @@ impl Times {
             state.free[device].extend([begin, end]);
             if let Some(time_us) = time_us {
                 let devices = self.contexts.len();
-                state.table.entry(key).or_insert_with(|| vec![Sum::default(); devices])[device].add(time_us);
+                state.table.add(key, (devices, device), time_us);
             }
         }
         state.pending.splice(..0, left);

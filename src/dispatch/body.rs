@@ -178,6 +178,13 @@ impl Bodies {
         self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set != SetId::NONE)
     }
 
+    /// The same, also of a node that is to come: the desks of the intake are emptied one behind the other, so the wait
+    /// for a task may be found before the task is.
+    #[inline]
+    pub fn get_or_reserved(&mut self, node: NodeId) -> Option<&mut Body> {
+        self.slots.get_mut(node.index()).filter(|body| body.node == node)
+    }
+
     /// The body of a node that is being launched.
     #[inline]
     pub fn running(&mut self, node: NodeId) -> &mut Body {

@@ -81,3 +81,40 @@ impl Takes<Batch, Number> for State {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use graph::{Kind, Priority};
+    use hal::{Device, Driver};
+    use softgpu::SoftGpu;
+
+    use super::*;
+    use crate::dispatch::body::Character;
+    use crate::dispatch::{DispatchOptions, Dispatcher};
+    use crate::task::{Handle, Lane, More, Tasks};
+    use crate::work::function::Launch;
+    use crate::{Options, Overtake};
+
+    #[test]
+    fn a_task_that_is_waited_for_before_it_comes_is_wanted() {
+        let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let (tasks, mut store, mut batch) = (Tasks::new(&dispatcher), Vec::new(), Batch::default());
+        let shared = tasks.shared();
+        let mut held = shared.enter();
+        held.refill(&mut store, 1);
+        let (node, outcome) = store.remove(0);
+        batch.want(node);
+        held.take(&mut batch);
+        let (kind, priority, device) = (Kind::Kernel, Priority::LOWEST, 0);
+        let character = Character::new(kind, priority, device, false);
+        let work = Launch::own(|_: &mut Lane<'_>| Ok(More::Done));
+        let set = tasks.set().id();
+        batch.submit(Arrival { node, after: None, set, kind, device, priority, character, work }, "late");
+        held.take(&mut batch);
+        assert!(held.bodies.running(node).is_wanted);
+        shared.pump(held);
+        Handle::new(node, outcome).wait().unwrap();
+    }
+}

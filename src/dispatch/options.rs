@@ -12,7 +12,8 @@ pub struct DispatchOptions {
     /// The lanes of a group: streams of the device, made at once. A context has room for some 35 streams without
     /// waiting, and the copy layer takes 13.
     pub lanes: u8,
-    /// Threads that run functions of the host.
+    /// Threads that run functions of the host. None is kept for urgent ones: have more than there are long functions at
+    /// once.
     pub workers: u8,
     /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]). The replay of a
     /// template of kernels alone counts as one.

@@ -301,7 +301,7 @@ impl State {
             return false;
         }
         let mut has_no_points = false;
-        if let Some(body) = self.bodies.get(node) {
+        if let Some(body) = self.bodies.get_or_reserved(node) {
             has_no_points =
                 stage == Stage::Waiting && body.character.kind == Kinds::One(Kind::Empty) && !body.is_wanted;
             body.is_wanted = true;

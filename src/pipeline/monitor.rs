@@ -106,6 +106,12 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
     pub fn take_records(&self) -> Vec<FrameRecord> {
         self.shared.book(|book| book.records.drain(..).collect())
     }
+
+    /// The first of them only. The others are kept, as many as the options say.
+    #[must_use]
+    pub fn take_record(&self) -> Option<FrameRecord> {
+        self.shared.book(|book| book.records.pop_front())
+    }
 }
 
 impl<B> fmt::Debug for Pipeline<B> {

@@ -1,5 +1,8 @@
 //! Loops: replays of a template, one behind the other, until a value on the host ends them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use graph::Priority;
 
 use crate::task::handle::Handle;
@@ -87,7 +90,10 @@ impl<A: Send + Sync + 'static> Round<A> {
     /// failure, and gives it its priority.
     fn submit(self, after: &[&Handle]) -> Result<(), Error> {
         let (tasks, priority, end) = (self.tasks.clone(), self.priority, self.end.clone());
-        let begin = tasks.host("the next of a loop", move || self.begin()).priority(priority);
+        let is_refused = Arc::<AtomicBool>::default();
+        let is_void = Arc::clone(&is_refused);
+        let begin = move || if is_void.load(Ordering::Acquire) { Ok(()) } else { self.begin() };
+        let begin = tasks.host("the next of a loop", begin).priority(priority);
         // Held: it must not end before the order is known.
         let begin = begin.after_all(after.iter().copied()).held().submit()?;
         let ordered = begin.before(&end);
@@ -95,8 +101,10 @@ impl<A: Send + Sync + 'static> Round<A> {
             // A task before it has failed.
             return Err(failure);
         }
-        ordered?;
-        begin.release()
+        // Without room for the order, say, there is no round. The task ends all the same.
+        is_refused.store(ordered.is_err(), Ordering::Release);
+        let released = begin.release();
+        ordered.and(released)
     }
 
     /// Asks for arguments, and submits the replay and the next round. While this runs the end waits for it.

@@ -46,6 +46,20 @@ inline void check(int code)
 #endif
 }
 
+namespace detail {
+
+/* Has a call end what a handle is of, and throws what goes wrong. What the call refuses to end stays the object's. One
+ * that has ended with a failure has a stale handle, which later calls find out. */
+template <typename Handle> void close(Handle *&handle, int (*call)(Handle *))
+{
+    int code = call(handle);
+    if (code == OVERTAKE_OK || code == OVERTAKE_ERROR_INVALID_HANDLE)
+        handle = nullptr;
+    check(code);
+}
+
+} // namespace detail
+
 /* Every copy that this thread makes has the priority, until the scope ends:
  *
  *     {
@@ -195,7 +209,7 @@ public:
     /* Refuses addresses and sizes from now on that are no multiples of 4, as PhysX does. */
     void literal() { check(overtake_copy_queue_literal(queue_)); }
     void flush() { check(overtake_copy_queue_flush(queue_)); }
-    void close() { check(overtake_copy_queue_close(std::exchange(queue_, nullptr))); }
+    void close() { detail::close(queue_, &overtake_copy_queue_close); }
 
 private:
     void release() noexcept
@@ -480,7 +494,8 @@ public:
         if (handle_ != nullptr)
             (void)overtake_dispatcher_close(handle_);
     }
-    void close() { check(overtake_dispatcher_close(std::exchange(handle_, nullptr))); }
+    /* Not in the function of a task: that is refused, and the dispatcher stays open. */
+    void close() { detail::close(handle_, &overtake_dispatcher_close); }
     dispatcher(const dispatcher &) = delete;
     dispatcher &operator=(const dispatcher &) = delete;
 
@@ -567,7 +582,7 @@ public:
             (void)overtake_group_end(tasks_);
     }
     /* Ends it now. */
-    void end() { check(overtake_group_end(std::exchange(tasks_, nullptr))); }
+    void end() { detail::close(tasks_, &overtake_group_end); }
     group(const group &) = delete;
     group &operator=(const group &) = delete;
 

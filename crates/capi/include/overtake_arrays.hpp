@@ -44,8 +44,8 @@ public:
             (void)Free(handle_);
         handle_ = nullptr;
     }
-    /* The same, and throws what goes wrong. */
-    void close() { check(Free(take())); }
+    /* The same, and throws what goes wrong: what is refused stays its own. */
+    void close() { detail::close(handle_, Free); }
 
 private:
     Handle *handle_ = nullptr;

@@ -371,8 +371,8 @@ class CopyQueue:
 
     def close(self):
         """Flushes the queue and frees it: before its stream is destroyed. Later calls are refused, this one too."""
-        queue, self._queue = self._queue, ctypes.c_void_p()
-        _check(self._library, self._library.overtake_copy_queue_close(queue))
+        _check(self._library, self._library.overtake_copy_queue_close(self._queue))
+        self._queue.value = None
 
     def __enter__(self):
         return self

@@ -15,7 +15,6 @@ come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions 
 
 import contextlib
 import ctypes
-import itertools
 import math
 
 import overtake
@@ -105,21 +104,21 @@ def _prototypes():
     }
 
 
-class Access:
+class Access(calls.Owner):
     """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
     for PyTorch, CuPy and their like. Use it in the block only: the memoryview is released at its end, which raises
     `BufferError` if an array or a part of it is kept. Have work on a device be complete then: `stream`, if it was
     named, is waited for."""
 
+    _freed_by = "access_close"
+
     def __init__(self, use, device=None, priority=0, stream=None):
+        super().__init__()
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
-        self._use, self._stream, memory, handle = use, stream, _pointer(), _pointer()
-        try:
-            calls.call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
-        finally:  # an exception may come behind the call
-            self._handle = handle.value
+        self._use, self._stream, memory = use, stream, _pointer()
+        self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
     def close(self):
@@ -128,8 +127,9 @@ class Access:
             if self._stream is not None:
                 self._stream.synchronize()
             is_kept = isinstance(self.elements, memoryview) and calls.take_away(self.elements)
-            handle, self._handle, self.elements = self._handle, None, None
-            calls.call("access_close", handle)
+            self.elements = None
+            calls.call("access_close", self._handle)
+            self._forget()
             calls.refuse_kept(is_kept)
 
     def __enter__(self):
@@ -140,21 +140,19 @@ class Access:
             self.close()
         return False
 
-    def __del__(self, free=calls.free):
-        free("access_close", self)
 
-
-class Array:
+class Array(calls.Owner):
     """Elements that are where they are used. `shape` and `dtype` are numpy's. Indexing reads and writes single elements
     and, in one dimension, slices; `read`, `change` and `overwrite` give all of them at once."""
 
-    def __init__(self, arrays, handle, shape, dtype):
-        self._arrays, self._handle, self.shape, self.dtype = arrays, handle, tuple(shape), dtype
+    _freed_by = "array_free"
+
+    def __init__(self, arrays, shape, dtype, call, *arguments):
+        super().__init__()
+        self._arrays, self.shape, self.dtype = arrays, tuple(shape), dtype
         self.size = math.prod(self.shape)
         self.nbytes = self.size * exchange.item_bytes(dtype)
-
-    def __del__(self, free=calls.free):
-        free("array_free", self)
+        self._make(call, *arguments)
 
     @property
     def device_numbers(self):
@@ -210,36 +208,31 @@ class Array:
     def bring(self, device=None, priority=0):
         """Has the elements copied to a device, or to the host, before they are asked for there."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
-        return base.Task(calls.made("array_bring", self._handle, spec), None)
+        return base.Task("array_bring", self._handle, spec)
 
     def view(self, first, shape):
         """Elements from `first` on as an array of this shape: uses of both are uses of the same memory."""
         shape = uses.shape_of(shape)
-        handle = calls.made("array_view", self._handle, first, math.prod(shape))
-        return Array(self._arrays, handle, shape, self.dtype)
+        return Array(self._arrays, shape, self.dtype, "array_view", self._handle, first, math.prod(shape))
 
     def release(self):
         """Has the results in the memory that was adopted, which is its owner's again. The array is gone then."""
         calls.call("array_release", self._handle)
-        self._handle = None
+        self._forget()
 
 
-def _put(elements, values):
+def _put(elements, values, dtype):
     """Writes numbers into a memoryview of one dimension."""
-    if elements.format in "fde":
-        values = map(float, values)
-    for index, value in enumerate(values):
-        elements[index] = value
+    index, value, is_float = 0, None, elements.format in "fde"
+    try:
+        for index, value in enumerate(values):
+            elements[index] = float(value) if is_float else value
+    except (TypeError, ValueError) as error:
+        text = f"array_of: element {index} is {value!r}, and {dtype} has no such element: convert it, or pass another "
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(text + "dtype") from None
 
 
-def _flat(rows, dimensions):
-    """The numbers of lists in so many dimensions."""
-    for _ in range(dimensions - 1):
-        rows = itertools.chain.from_iterable(rows)
-    return rows
-
-
-class Arrays:
+class Arrays(calls.Owner):
     """A set of arrays, with the computations that use them. Close it, or use it in a `with` block: that waits for the
     computations, and memory that was adopted has its results then. With `measures` the times of computations are
     measured, for `Arrays.times`."""
@@ -251,14 +244,18 @@ class Arrays:
         calls.bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
         options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
+        super().__init__()
         self._dispatcher = dispatcher
-        self._handle = calls.made("arrays_open", dispatcher._handle, options)
+        try:
+            self._make("arrays_open", dispatcher._handle, options)
+        except BaseException:
+            self.close()
+            raise
 
     def array(self, shape, dtype="float32"):
         """An array that has not been written. It gets memory where it is used."""
         shape, dtype = uses.shape_of(shape), exchange.type_name(dtype)
-        handle = calls.made("array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
-        return Array(self, handle, shape, dtype)
+        return Array(self, shape, dtype, "array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
 
     def array_of(self, contents, dtype=None):
         """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers. With a
@@ -269,7 +266,7 @@ class Arrays:
             values = list(contents)
             made = self.array(len(values), dtype or "float32")
             with made.overwrite() as elements:
-                _put(elements, values)
+                _put(elements, values, made.dtype)
             return made
         given = exchange.name_of(source)
         made = self.array(source.shape, dtype or given)
@@ -277,7 +274,9 @@ class Arrays:
             if made.dtype == given:
                 elements.cast("B")[:] = source.tobytes()
             else:
-                _put(elements.cast("B").cast(elements.format), _flat(source.tolist(), source.ndim))
+                # Not by `tolist`, which knows no formats with a byte order: those of ctypes have one.
+                values = memoryview(source.tobytes()).cast(exchange.TYPES[given][1])
+                _put(elements.cast("B").cast(elements.format), values, made.dtype)
         return made
 
     def adopt(self, owner, stream=None):
@@ -294,22 +293,20 @@ class Arrays:
         spec.element_bytes, spec.stream = exchange.item_bytes(found.dtype), found.stream
         # From here on the library keeps it, also if the call fails.
         spec.data, spec.free_data = calls.keep(found), calls.free_kept
-        return Array(self, calls.made("array_adopt", self._handle, spec), found.shape, found.dtype)
+        return Array(self, found.shape, found.dtype, "array_adopt", self._handle, spec)
 
     def kernel(self, image, name, signature):
         """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
         and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole, and
         `sum pointer` is a reduction (`overtake.reduce`)."""
         image = image.encode() if isinstance(image, str) else bytes(image)
-        handle = calls.made("kernel_load", self._handle, image, len(image), name.encode())
-        return Kernel(self, handle, name, signature)
+        return Kernel(self, name, signature, "kernel_load", image, len(image))
 
     def kernel_of(self, function, name, signature):
         """A kernel that another library has loaded: a CUfunction as an int, or a `cupy.RawKernel`, which is kept."""
         found = getattr(function, "kernel", function)
         functions = (_pointer * 1)(getattr(found, "ptr", found))
-        handle = calls.made("kernel_adopt", self._handle, functions, 1, name.encode())
-        return Kernel(self, handle, name, signature, function)
+        return Kernel(self, name, signature, "kernel_adopt", functions, 1, function=function)
 
     def launch(self, name, function, *used, **options):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
@@ -360,7 +357,7 @@ class Arrays:
         return spec
 
     def submit(self, spec, work):
-        return base.Task(calls.made("compute", self._handle, spec), work)
+        return base.Task("compute", self._handle, spec, work=work)
 
     def wait(self, timeout=None):
         """Waits until all computations have ended. Raises the first failure of one, and `TimeoutError` if some have not
@@ -389,13 +386,13 @@ class Arrays:
         """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
         was adopted."""
         if self._handle is not None:
-            handle = self._handle
             try:
-                calls.call("arrays_close", handle)
+                calls.call("arrays_close", self._handle)
             except overtake.Error as error:
-                self._handle = handle if error.code == calls.REFUSED else None  # in the function of a task
+                if error.code != calls.REFUSED:  # in the function of a task
+                    self._forget()
                 raise
-            self._handle = None
+            self._forget()
 
     def __enter__(self):
         return self

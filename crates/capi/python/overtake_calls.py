@@ -69,8 +69,7 @@ def check(code):
 
 
 def made(name, *arguments, kind=ctypes.c_void_p):
-    """The result that a call writes behind its last argument. What has ended a function of a task meanwhile is raised
-    later: here the result would be lost, and before the call what it was given, which it frees."""
+    """A number that a call writes behind its last argument."""
     result = kind()
     check(functions[name](*arguments, ctypes.byref(result)))
     return result.value
@@ -85,6 +84,33 @@ def free(name, owner, functions=functions):
         said = functions["last_error"]()
         if function(handle) != 0:
             functions["set_last_error"](said)
+
+
+class Owner:
+    """An object with a handle. It is there before the call that makes the handle, which writes it into the object: an
+    exception that comes behind the call loses nothing, and the end of the object frees it."""
+
+    _freed_by = None
+
+    def __init__(self):
+        self._place = ctypes.c_void_p()
+
+    def _make(self, name, *arguments):
+        """Has a call make it. What has ended a function of a task meanwhile is raised later: before the call, what the
+        call is given and frees would be lost."""
+        check(functions[name](*arguments, ctypes.byref(self._place)))
+
+    @property
+    def _handle(self):
+        return self._place.value
+
+    def _forget(self):
+        """A call has freed it."""
+        self._place.value = None
+
+    def __del__(self, free=free):
+        if self._freed_by:
+            free(self._freed_by, self)
 
 
 def ns(name, seconds):

@@ -66,7 +66,8 @@ def name_of(view):
     known = {"?": "bool", "e": "float16", "f": "float32", "d": "float64"}
     known.update(dict.fromkeys("bhilqn", f"int{bits}"), **dict.fromkeys("BHILQN", f"uint{bits}"))
     if kind not in known:
-        raise TypeError(f"elements of format {view.format!r} are not known: the types are {', '.join(TYPES)}")
+        text = f"array_of: elements of format {view.format!r} are not known: pass a list of numbers, or one of the"
+        raise TypeError(f"{text} types {', '.join(TYPES)}")
     return known[kind]
 
 

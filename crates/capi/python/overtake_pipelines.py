@@ -96,7 +96,7 @@ class Frame:
         self.bytes = memoryview(memory).cast("B")
 
     def _task(self, name, *arguments, work=None):
-        return base.Task(calls.made(name, self._end._handle, *arguments), work)
+        return base.Task(name, self._end._handle, *arguments, work=work)
 
     def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
         """Copies between two addresses as a part of the frame, at its priority. Returns the task."""
@@ -169,9 +169,8 @@ class Frame:
         return False
 
 
-class _End:
-    def __init__(self, handle):
-        self._handle = handle
+class _End(calls.Owner):
+    _freed_by = "pipeline_leave"
 
     def _frame(self, name, timeout, is_filling):
         found = _Frame(ctypes.sizeof(_Frame))
@@ -193,7 +192,7 @@ class _End:
         """The other end waits for this one no more."""
         if self._handle is not None:
             calls.call("pipeline_leave", self._handle)
-            self._handle = None
+            self._forget()
 
     def __enter__(self):
         return self
@@ -201,9 +200,6 @@ class _End:
     def __exit__(self, *raised):
         self.leave()
         return False
-
-    def __del__(self, free=calls.free):
-        free("pipeline_leave", self)
 
 
 class Producer(_End):
@@ -234,25 +230,25 @@ class Consumer(_End):
             raise StopIteration from None
 
 
-class Admission:
+class Admission(calls.Owner):
     """Places for frames at work at once, of all pipelines that have it as their `admission`: each other frame waits,
     and may still be replaced by a newer one."""
 
+    _freed_by = "admission_free"
+
     def __init__(self, places):
+        super().__init__()
         calls.bind(_prototypes())
-        handle = _pointer()
-        calls.call("admission_open", places, ctypes.byref(handle))
-        self._handle = handle.value
-
-    def __del__(self, free=calls.free):
-        free("admission_free", self)
+        self._make("admission_open", places)
 
 
-class Pipeline:
+class Pipeline(calls.Owner):
     """A pipeline of `size` bytes a frame, from `Tasks.pipeline`, and its two ends: `producer` and `consumer`. Options:
     `stages`, 1 to 254; `priority`; `behind`, the fate of frames when the consumer is behind: "block", "drop-newest",
     "drop-oldest" or "latest-only"; and in seconds `period`, `deadline`, `tolerance`, `work_span` and `raise_within`, as
     in overtake.h. `records_max` frames keep their records. `admission` is an `Admission`, which pipelines may share."""
+
+    _freed_by = "pipeline_free"
 
     def __init__(
         self, tasks, name, size, stages=3, priority=0, behind="block", period=0, deadline=0, tolerance=0, work_span=0,
@@ -265,14 +261,10 @@ class Pipeline:
             setattr(options, field, calls.ns(field[: -len("_ns")], seconds))
         options.records_max = records_max
         options.admission = admission._handle if admission else None
-        handles = [_pointer() for _ in range(3)]
-        self._tasks = tasks
-        calls.call("pipeline_open", tasks._handle, options, *map(ctypes.byref, handles))
-        self._handle = handles[0].value
-        self.producer, self.consumer = Producer(handles[1].value), Consumer(handles[2].value)
-
-    def __del__(self, free=calls.free):
-        free("pipeline_free", self)
+        super().__init__()
+        self._tasks, self.producer, self.consumer = tasks, Producer(), Consumer()
+        places = [owner._place for owner in (self, self.producer, self.consumer)]
+        calls.call("pipeline_open", tasks._handle, options, *map(ctypes.byref, places))
 
     def statistics(self):
         """The counts so far, as a dict of numbers."""

@@ -163,14 +163,15 @@ class Lane:
         calls.call("lane_completes", self._handle, other._handle)
 
 
-class Task:
+class Task(calls.Owner):
     """A submitted task."""
 
-    def __init__(self, handle, work):
-        self._handle, self._work, self._is_over = handle, work, False
+    _freed_by = "task_free"
 
-    def __del__(self, free=calls.free):
-        free("task_free", self)
+    def __init__(self, name, *arguments, work=None):
+        super().__init__()
+        self._work, self._is_over = work, False
+        self._make(name, *arguments)
 
     def wait(self, timeout=None):
         """Waits until the task has ended. Raises `TaskError` if it has failed or was not run, and `TimeoutError` if it
@@ -232,23 +233,22 @@ class Group:
     """The two tasks around a group, from `Tasks.group`."""
 
     def __init__(self, tasks):
-        handles = [calls.made(name, tasks._handle) for name in ("group_before", "group_behind")]
-        self.before, self.behind = (Task(handle, None) for handle in handles)
+        self.before, self.behind = (Task(name, tasks._handle) for name in ("group_before", "group_behind"))
 
 
-class Tasks:
+class Tasks(calls.Owner):
     """A set of tasks. Each method that describes one submits it, and returns a `Task`; without a function it is a
     decorator. The options of all: `after`, a list of tasks that it comes after; `after_launch`, tasks of which only the
     launch must be over; `priority`, from 1 (bulk) up; `held`, the number of references that it is submitted with;
     `named`, whether others refer to it by its name; `retries`, how often `launch` is called again after it has failed,
     which the caller promises it may be."""
 
-    def __init__(self, dispatcher, name=None):
-        self._dispatcher = dispatcher
-        self._handle = calls.made("tasks_open", dispatcher._handle, name and name.encode())
+    _freed_by = "tasks_free"
 
-    def __del__(self, free=calls.free):
-        free("tasks_free", self)
+    def __init__(self, dispatcher, name=None):
+        super().__init__()
+        self._dispatcher = dispatcher
+        self._make("tasks_open", dispatcher._handle, name and name.encode())
 
     def upload(self, name, launch=None, **options):
         """Copies from the host to the device: `launch(lane)`."""
@@ -283,7 +283,7 @@ class Tasks:
         fields = {"priority": priority, "references": held, "is_named": named, "retries": retries}
         fields.update(after_launch=_handles(after_launch), after_launch_count=len(after_launch))
         spec, work = _described(kind, name, function, after, **fields)
-        return Task(calls.made("submit", self._handle, ctypes.byref(spec)), work)
+        return Task("submit", self._handle, ctypes.byref(spec), work=work)
 
     def pipeline(self, name, size, **options):
         """A pipeline of frames of `size` bytes (`overtake.Pipeline`), whose copies and tasks are of this set."""
@@ -291,7 +291,7 @@ class Tasks:
 
     def named(self, name):
         """The task to which others refer by this name, before it is submitted (`named=True`)."""
-        return Task(calls.made("tasks_named", self._handle, name.encode()), None)
+        return Task("tasks_named", self._handle, name.encode())
 
     @contextlib.contextmanager
     def group(self):
@@ -323,19 +323,19 @@ class Tasks:
         calls.call("tasks_start", self._handle)
 
 
-# The handles of dispatchers that have not been closed.
-_open = set()
+# The places of the handles of dispatchers that have not been closed, by their addresses.
+_open = {}
 
 
 @atexit.register
 def _close_all():
     """No function may be called in an interpreter that has ended."""
-    for handle in list(_open):
+    for place in list(_open.values()):
         with contextlib.suppress(BaseException):  # in the child of a fork; and Ctrl-C leaves none open
-            calls.call("dispatcher_close", handle)
+            calls.call("dispatcher_close", place.value)
 
 
-class Dispatcher:
+class Dispatcher(calls.Owner):
     """Runs tasks on the device of the current context, or in the primary contexts of several devices, as CUDA counts
     them (`devices=(0, 1)`), until it is closed or the `with` block ends. Wait for the tasks before: those that have not
     been started by then fail. A parameter of 0 has its default (overtake.h). With `physx_order` the order of ready
@@ -347,18 +347,18 @@ class Dispatcher:
         size = ctypes.sizeof(_Options)
         options = _Options(size, groups, lanes, workers, tasks_max, physx_order, lane_tasks_max)
         calls.bind(_prototypes())
-        if devices is None:
-            self._handle = calls.made("dispatcher_open", ctypes.byref(options))
-            _open.add(self._handle)
-            try:
+        super().__init__()
+        try:
+            _open[id(self._place)] = self._place
+            if devices is None:
+                self._make("dispatcher_open", ctypes.byref(options))
                 self.devices = (_current_device(),)
-            except BaseException:
-                self.close()
-                raise
-        else:
-            contexts, self.devices = _primary_contexts(devices), tuple(devices)
-            self._handle = calls.made("dispatcher_open_on", contexts, len(contexts), ctypes.byref(options))
-            _open.add(self._handle)
+            else:
+                contexts, self.devices = _primary_contexts(devices), tuple(devices)
+                self._make("dispatcher_open_on", contexts, len(contexts), ctypes.byref(options))
+        except BaseException:
+            self.close()
+            raise
 
     def tasks(self, name=None):
         """A new set of tasks. Several may share the dispatcher."""
@@ -376,9 +376,10 @@ class Dispatcher:
 
     def close(self):
         """Waits for the work on the device and for functions that run, and ends the dispatcher."""
-        if self._handle in _open:
-            calls.call("dispatcher_close", self._handle)
-            _open.discard(self._handle)
+        if id(self._place) in _open:
+            if self._handle:
+                calls.call("dispatcher_close", self._handle)
+            _open.pop(id(self._place), None)
 
     def __enter__(self):
         return self

@@ -59,16 +59,16 @@ class Step:
         self._template, self._number = template, number
 
 
-class Template:
+class Template(calls.Owner):
     """Tasks that are recorded once. Each method that describes one returns a `Step`; without a function it is a
     decorator. Options: `after`, a list of steps of this template that it comes after; `priority`, its least one."""
 
-    def __init__(self):
-        calls.bind(_prototypes())
-        self._handle = calls.made("template_new")
+    _freed_by = "template_free"
 
-    def __del__(self, free=calls.free):
-        free("template_free", self)
+    def __init__(self):
+        super().__init__()
+        calls.bind(_prototypes())
+        self._make("template_new")
 
     def upload(self, name, launch=None, **options):
         """Copies from the host to the device: `launch(lane, arguments)`."""
@@ -124,4 +124,4 @@ class Template:
         spec.after, spec.after_count = base._handles(after), len(after)
         work = calls.Work()
         spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
-        return base.Task(calls.made("template_replay", self._handle, tasks._handle, ctypes.byref(spec)), work)
+        return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)

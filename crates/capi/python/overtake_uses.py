@@ -126,18 +126,18 @@ def _parameters(signature):
     return parameters
 
 
-class Kernel:
+class Kernel(calls.Owner):
     """A kernel. `kernel(grid, block)(*arguments)` submits a computation, and returns its task. An argument is an array,
     which is used as the signature says, a `Use` of a part of one, or a number. Options: those of `Arrays.launch`, and
     `shared_bytes`."""
 
-    def __init__(self, arrays, handle, name, signature, function=None):
-        self._arrays, self._handle, self.name = arrays, handle, name
-        self._function = function  # its module is another library's, and is unloaded with it
-        self._parameters = _parameters(signature)
+    _freed_by = "kernel_free"
 
-    def __del__(self, free=calls.free):
-        free("kernel_free", self)
+    def __init__(self, arrays, name, signature, call, *arguments, function=None):
+        super().__init__()
+        self._arrays, self.name, self._parameters = arrays, name, _parameters(signature)
+        self._function = function  # its module is another library's, and is unloaded with it
+        self._make(call, arrays._handle, *arguments, name.encode())
 
     def __call__(self, grid, block, shared_bytes=0, name=None, **options):
         def submit(*arguments):

@@ -77,6 +77,13 @@ fn kernels() -> PathBuf {
     common::here().join("../workloads/src/workloads.ptx")
 }
 
+fn interrupts() -> Result<(), Failed> {
+    let folder = common::folder("python_interrupts");
+    cases_of("test_interrupts.py", "Interrupts", |python| {
+        on_the_software_gpu(python.env("KERNELS_PTX", kernels()), &folder);
+    })
+}
+
 fn arrays() -> Result<(), Failed> {
     let folder = common::folder("python_arrays");
     cases_of("test_arrays.py", "Arrays", |python| {
@@ -155,6 +162,7 @@ fn main() {
         trial("without_a_driver", without_a_driver_the_library_names_it),
         trial("tasks", tasks),
         trial("arrays", arrays),
+        trial("interrupts", interrupts),
         trial("pipelines", pipelines),
         trial("templates", templates),
         trial("programs_with_arrays", programs_with_arrays),

@@ -15,6 +15,11 @@ pub struct FeedOptions {
     pub result_bytes: usize,
     /// The priority of the uploads.
     pub priority: Priority,
+    /// The device that the kernel runs on, by its number among those that it is loaded on ([`Kernel::and_on_next`]):
+    /// that of the layer that the feed is opened with.
+    ///
+    /// [`Kernel::and_on_next`]: crate::task::Kernel::and_on_next
+    pub device: u8,
     /// Multiprocessors that the kernel leaves to others. Copy kernels need some: bulk that finds none waits for a
     /// kernel that may wait for that very bulk.
     pub leave: u32,
@@ -30,6 +35,7 @@ impl Default for FeedOptions {
             bytes: 1 << 20,
             result_bytes: 8,
             priority: Priority::LOWEST,
+            device: 0,
             leave: 12,
             blocks_each: 1,
         }

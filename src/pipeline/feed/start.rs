@@ -70,10 +70,10 @@ impl Feed {
             return Err(Code::INVALID_VALUE.at("overtake Feed::start").because(why).into());
         }
         let mut arguments = arguments(Arguments::new().address(shared.memory().control()));
-        let stream = shared.kernel;
+        let place = (shared.options.device, shared.kernel);
         // SAFETY: the first argument is the feed's, whose memory lives until the kernel has ended; the caller vouches
         // for the others.
-        shared.context.call(|driver| unsafe { kernel.launch(driver, (0, stream), shape, &mut arguments) })?;
+        shared.context.call(|driver| unsafe { kernel.launch(driver, place, shape, &mut arguments) })?;
         shared.is_started = true;
         let line = Line::new(shared);
         Ok((Feeder::new(&line, producer), FeedResults::new(&line, consumer), FeedKernel::new(&line)))

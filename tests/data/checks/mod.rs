@@ -60,7 +60,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         give_their_priority;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
-    times: by_kernel_and_size choose_devices;
+    times: by_kernel_and_size choose_devices of_generated_names;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
     workspaces: of_each_lane goes_behind_the_last_work foreign;

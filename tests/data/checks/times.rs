@@ -52,6 +52,28 @@ fn fill<'c>(bed: &'c Bed, name: &'c str, array: &Array<u8>, told: &Arc<AtomicU8>
     })
 }
 
+/// A program may make a name for each computation: those that have ended long ago are forgotten, and one that comes
+/// again and again is not.
+pub fn of_generated_names(rig: &Rig) -> Outcome {
+    const NAMES: u64 = 3000;
+    let options = ArrayOptions { measures: true, ..ArrayOptions::default() };
+    let bed = bed::open_with(rig, rig.shared_driver(), options)?;
+    let (array, device) = (bed.arrays.array(&[SMALL])?, Arc::new(AtomicU8::new(u8::MAX)));
+    for number in 0..NAMES {
+        fill(&bed, &format!("frame {number}"), &array, &device).submit()?;
+        if number % 100 == 0 {
+            fill(&bed, "each time", &array, &device).submit()?.wait()?;
+        }
+    }
+    bed.arrays.wait()?;
+    let measured = bed.arrays.times();
+    ensure!((1024..=2048).contains(&measured.len()), "rows are kept: {}", measured.len());
+    let count = |name: &str| measured.iter().find(|it| it.name == name).map(|it| it.count);
+    same("the one that comes again", &count("each time"), &Some(NAMES / 100))?;
+    same("the last one", &count(&format!("frame {}", NAMES - 1)), &Some(1))?;
+    same("the first one", &count("frame 0"), &None)
+}
+
 /// While one device has a long computation before it, short ones go to the other.
 pub fn choose_devices(rig: &Rig) -> Outcome {
     if rig.driver().device_count()? < 2 {

@@ -70,7 +70,8 @@ pub const ALL: &[(&str, Check)] = checks! {
         futures given_up;
     random: bytes failures;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
-    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure;
+    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
+        without_room_for_an_order;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;

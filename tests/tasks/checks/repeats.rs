@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, More, Recording, Template};
 
 use crate::bed;
@@ -130,4 +132,42 @@ pub fn behind_a_failure(rig: &Rig) -> Outcome {
         ensure!(error.contains("task \"bad\" failed: no picture"), "{error}");
     }
     Ok(bed.tasks.wait()?)
+}
+
+/// Without room for the order of its rounds, a loop ends with that error, at once or in a later round, and none of its
+/// tasks stays. So many orders have room when the first round is submitted, or when it asks for the next one.
+pub fn without_room_for_an_order(rig: &Rig) -> Outcome {
+    for (is_first, spare) in [(true, 0), (true, 1)].into_iter().chain((0..9).map(|spare| (false, spare))) {
+        let bed = bed::open_with(rig, DispatchOptions { tasks_max: 16, ..DispatchOptions::default() })?;
+        let template = adds(&bed)?;
+        let (device, seen) = (rig.buffer_of(&[0; BYTES as usize])?, rig.pinned(BYTES)?);
+        let (first, then) = (bed.tasks.join("a").held().submit()?, bed.tasks.join("b").held().submit()?);
+        let (before, behind) = (first.clone(), then.clone());
+        // A task has room for four, and the order of the first round is there when it asks.
+        let fill = move |used: u32| (used..64 - spare).try_for_each(|_| before.before(&behind));
+        if is_first {
+            fill(0)?;
+        }
+        let calls = Arc::<AtomicU32>::default();
+        let counted = Arc::clone(&calls);
+        let next = move || {
+            let call = counted.fetch_add(1, Ordering::AcqRel);
+            if call == 0 && !is_first {
+                fill(1)?;
+            }
+            Ok((call < 2).then(|| Frame { by: 1, device, seen: Arc::clone(&seen), fails: None }))
+        };
+        let told = template.repeat(&bed.tasks, next).submit().and_then(|end| end.wait_for(Duration::from_secs(20)));
+        match &told {
+            Ok(Some(())) => ensure!(spare > 0, "there is no room for the order"),
+            Ok(None) => return Err(Failure::new(format_args!("{spare} spare: it has not ended"))),
+            Err(error) => ensure!(error.to_string().contains("the graph is full"), "{error}"),
+        }
+        same("calls without room for the first", &(calls.load(Ordering::Acquire) == 0), &(is_first && spare == 0))?;
+        first.release()?;
+        then.release()?;
+        bed.tasks.wait()?;
+        same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    }
+    Ok(())
 }

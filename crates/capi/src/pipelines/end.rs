@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use hal::locks::lock;
-use hal::{Driver, HostThread};
+use hal::{Driver, HostThread, Nanos};
 use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer};
 use overtake::task::Tasks;
 
@@ -162,7 +162,11 @@ pub fn with<R>(
 fn take(call: &str, handle: *const overtake_pipeline_end) -> Outcome<Side> {
     refuse_in_child(call)?;
     let side = ENDS.change(call, handle, |slot| slot.side.take())?;
-    side.ok_or_else(|| refused(call, "another thread is in a call with this end: let one thread at a time have it"))
+    side.ok_or_else(|| busy(call))
+}
+
+fn busy(call: &str) -> Failure {
+    refused(call, "another thread is in a call with this end: let one thread at a time have it")
 }
 
 /// The same with the producer's end.
@@ -198,35 +202,76 @@ pub fn with_consumer<R>(
 pub extern "C" fn overtake_pipeline_leave(end: *mut overtake_pipeline_end) -> c_int {
     const CALL: &str = "overtake_pipeline_leave";
     fence(CALL, || {
-        let side = take(CALL, end)?;
-        ENDS.remove(CALL, end)?;
-        if is_inside() { leave_elsewhere(side) } else { Ok(()) }
+        refuse_in_child(CALL)?;
+        let mut begun = None;
+        let Slot { side, home } = ENDS.remove_if(CALL, end, |slot| {
+            slot.side.as_ref().ok_or_else(|| busy(CALL))?;
+            begun = Some(Begun::of(slot.home));
+            Ok(())
+        })?;
+        let left = match side {
+            Some(side) if is_inside() => leave_elsewhere(side, home),
+            side => {
+                drop(side);
+                Ok(())
+            }
+        };
+        drop(begun);
+        left
     })
 }
 
-/// The threads that leave for functions of tasks. The end of a dispatcher waits for them.
-static LEAVING: Mutex<Vec<(Home, HostThread<()>)>> = Mutex::new(Vec::new());
+/// Those that leave, for the end of their dispatcher, which waits for them.
+struct Leaving {
+    /// A call has taken the end out, and has not returned.
+    begun: Vec<Home>,
+    /// The threads that leave for functions of tasks.
+    threads: Vec<(Home, HostThread<()>)>,
+}
+
+static LEAVING: Mutex<Leaving> = Mutex::new(Leaving { begun: Vec::new(), threads: Vec::new() });
+
+/// A call that leaves, until this is dropped. Made while the end is in its place: the end of a dispatcher finds the one
+/// or the other.
+struct Begun(Home);
+
+impl Begun {
+    fn of(home: Home) -> Begun {
+        lock(&LEAVING).begun.push(home);
+        Begun(home)
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let begun = &mut lock(&LEAVING).begun;
+        if let Some(at) = begun.iter().position(|home| *home == self.0) {
+            begun.swap_remove(at);
+        }
+    }
+}
 
 /// Has another thread leave: without room for a task it waits for the work of the frame in hand. If there is no thread
 /// to be had, this one leaves.
-fn leave_elsewhere(side: Side) -> Outcome {
-    let (driver, home): (Arc<dyn Driver>, Home) = (native::driver()?, side.home);
+fn leave_elsewhere(side: Side, home: Home) -> Outcome {
+    let driver: Arc<dyn Driver> = native::driver()?;
     match hal::spawn(&driver, "overtake-leaving", move || drop(side)) {
         Ok(thread) => {
-            let mut leaving = lock(&LEAVING);
-            leaving.retain(|(_, thread)| !thread.is_done());
-            leaving.push((home, thread));
+            let threads = &mut lock(&LEAVING).threads;
+            threads.retain(|(_, thread)| !thread.is_done());
+            threads.push((home, thread));
         }
         Err(error) => log::debug!("an end of a pipeline is left in the function of a task: {error}"),
     }
     Ok(())
 }
 
-/// Waits for the threads that leave pipelines of a dispatcher that is closed.
+/// Waits for those that leave pipelines of a dispatcher that is closed: none begins any more.
 fn await_leaving(home: Home) {
-    let (ours, others) = std::mem::take(&mut *lock(&LEAVING)).into_iter().partition(|(its, _)| *its == home);
-    let (ours, mut others): (Vec<_>, Vec<_>) = (ours, others);
-    lock(&LEAVING).append(&mut others);
     let Ok(driver) = native::driver() else { return };
+    while lock(&LEAVING).begun.contains(&home) {
+        driver.host().sleep(Nanos::from_us(10));
+    }
+    let ours: Vec<_> = lock(&LEAVING).threads.extract_if(.., |(its, _)| *its == home).collect();
     ours.into_iter().for_each(|(_, thread)| thread.join(driver.host()));
 }

@@ -1,12 +1,11 @@
 //! Opening a pipeline, its counts and its records.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
-use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
 
 use overtake::heap::{Heap, HeapOptions, Space};
-use overtake::pipeline::{FrameRecord, Pipeline, StageBuffer};
+use overtake::pipeline::{Pipeline, StageBuffer};
 
 use crate::failure::{Outcome, fence};
 use crate::pipelines::end::{self, overtake_pipeline_end};
@@ -38,8 +37,6 @@ pub struct Stage {
 
 struct Opened {
     pipeline: Arc<Pipeline<Stage>>,
-    /// Records that have not been taken.
-    records: VecDeque<FrameRecord>,
     home: Home,
 }
 
@@ -92,7 +89,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
         };
         let opened = Pipeline::open(&set, options, make).map_err(|error| failure(CALL, error))?;
         let (opened, filler, emptier) = opened;
-        let opened = Opened { pipeline: Arc::new(opened), records: VecDeque::new(), home };
+        let opened = Opened { pipeline: Arc::new(opened), home };
         // Where the dispatcher is closed between two of them, that takes the first back.
         let opened = PIPELINES.add_to(CALL, home, opened)?;
         let filler = end::add_producer(CALL, filler, behind, (&set, home))?;
@@ -154,18 +151,12 @@ pub unsafe extern "C" fn overtake_pipeline_take_record(
     const CALL: &str = "overtake_pipeline_take_record";
     fence(CALL, || {
         output(CALL, "record", record)?;
-        let ended = find(CALL, pipeline)?.take_records();
-        let next = PIPELINES.change(CALL, pipeline, |opened| {
-            opened.records.extend(ended);
-            opened.records.pop_front()
-        })?;
+        let pipeline = find(CALL, pipeline)?;
         let none = FrameTimes { struct_size: bytes_of::<FrameTimes>(), ..FrameTimes::default() };
-        let fresh = next.clone().map_or(none, FrameTimes::from);
         // SAFETY: the caller's promise.
-        let written = unsafe { sized::write(CALL, "record", record, FRAME_RECORD_BYTES_MIN, &fresh) };
-        if written.is_err() {
-            PIPELINES.change(CALL, pipeline, |opened| next.into_iter().for_each(|it| opened.records.push_front(it)))?;
-        }
-        written
+        let write = |fresh| unsafe { sized::write(CALL, "record", record, FRAME_RECORD_BYTES_MIN, &fresh) };
+        // First: a record that cannot be written is not taken.
+        write(none)?;
+        pipeline.take_record().map_or(Ok(()), |taken| write(FrameTimes::from(taken)))
     })
 }

@@ -47,7 +47,8 @@ pub struct DispatcherOptions {
     pub groups: u32,
     /// The lanes of a group: streams, made at once. 0: 8.
     pub lanes: u32,
-    /// Threads that run functions of the host. 0: 2.
+    /// Threads that run functions of the host. None is kept for urgent ones: have more than there are long functions at
+    /// once. 0: 2.
     pub workers: u32,
     /// The most tasks that have not ended; a full dispatcher returns OVERTAKE_ERROR_WOULD_BLOCK. 0: 65536.
     pub tasks_max: u32,

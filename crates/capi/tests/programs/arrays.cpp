@@ -100,6 +100,19 @@ int main()
         } catch (const overtake::error &failure) {
             REQUIRE(std::string(failure.what()).find("the file is empty") != std::string::npos);
         }
+        // A close that is refused leaves the set open.
+        overtake::task inside = arrays.compute("inside").with(x, use::read).run([&](void *const *) {
+            for (int turn = 0; turn < 2; turn++) {
+                try {
+                    arrays.close();
+                    REQUIRE(!"it is refused");
+                } catch (const overtake::error &failure) {
+                    REQUIRE(failure.code() == OVERTAKE_ERROR_REFUSED);
+                }
+            }
+        }).submit();
+        inside.wait();
+        REQUIRE(arrays.statistics().uploads > 0);
         arrays.close();
         dispatcher.close();
     }

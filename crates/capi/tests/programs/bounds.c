@@ -3,6 +3,7 @@
 #include "arrays.h"
 
 #include <pthread.h>
+#include <time.h>
 
 typedef struct overtake_pipeline Pipeline;
 typedef struct overtake_pipeline_end End;
@@ -176,6 +177,50 @@ static void inside(Tasks *tasks)
     }
 }
 
+static atomic_int is_leaving;
+static long leaves_after_ns = 400000;
+
+static int leaves(void *data)
+{
+    struct timespec begun, now;
+    OK(clock_gettime(CLOCK_MONOTONIC, &begun));
+    atomic_store(&is_leaving, 1);
+    do
+        OK(clock_gettime(CLOCK_MONOTONIC, &now));
+    while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < leaves_after_ns);
+    int code = overtake_pipeline_leave(data);
+    REQUIRE(code == OVERTAKE_OK || code == OVERTAKE_ERROR_INVALID_HANDLE);
+    leaves_after_ns += code == OVERTAKE_OK ? 4000 : -4000; /* so most of them meet the close */
+    return 0;
+}
+
+/* A dispatcher that is closed has no pipeline any more, also if an end of one is just left in a function of another. */
+static void left_beside_the_end(Tasks *others)
+{
+    size_t before = 0, after = 0, total = 0;
+    for (int i = 0; i < 300; i++) {
+        Dispatcher *dispatcher = NULL;
+        Tasks *tasks = NULL;
+        Pipeline *line = NULL;
+        End *producer = NULL, *consumer = NULL;
+        Options options = options_of_line();
+        OK(cuMemGetInfo(&before, &total));
+        OK(overtake_dispatcher_open(NULL, &dispatcher));
+        OK(overtake_tasks_open(dispatcher, NULL, &tasks));
+        OK(overtake_pipeline_open(tasks, &options, &line, &producer, &consumer));
+        OK(overtake_pipeline_leave(consumer));
+        atomic_store(&is_leaving, 0);
+        Task *task = run_after(others, "leaves", leaves, producer, NULL);
+        while (!atomic_load(&is_leaving))
+            ;
+        OK(overtake_dispatcher_close(dispatcher));
+        OK(cuMemGetInfo(&after, &total));
+        REQUIRE(after == before);
+        OK(overtake_task_wait(task));
+        OK(overtake_task_free(task));
+    }
+}
+
 static void frees_badly(void *data)
 {
     REQUIRE(overtake_task_free(data) == OVERTAKE_ERROR_INVALID_HANDLE);
@@ -300,6 +345,7 @@ int main(void)
     timed_waits(dispatcher);
     times_of_pipelines(tasks);
     inside(tasks);
+    left_beside_the_end(tasks);
     last_errors();
     refused_steps(tasks);
     answers(tasks);

@@ -208,6 +208,28 @@ static void admission(Tasks *tasks)
     close_line(lines[1]);
 }
 
+/* No more records are kept than the options say, also if the program takes some of them. */
+static void records(Tasks *tasks)
+{
+    Options options = options_of(OVERTAKE_BEHIND_BLOCK);
+    options.records_max = 2;
+    Line line = open_line(tasks, options);
+    struct overtake_frame_record small = {.struct_size = 8};
+    uint64_t number = 0;
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < 2; i++) {
+            acquire(line.producer);
+            OK(overtake_pipeline_give_up(line.producer));
+        }
+        REQUIRE(overtake_pipeline_take_record(line.pipeline, &small) == OVERTAKE_ERROR_INVALID_ARGUMENT);
+        number = record_of(line.pipeline).number;
+        REQUIRE(number == 2 * (uint64_t)round);
+    }
+    REQUIRE(record_of(line.pipeline).number == number + 1 && record_of(line.pipeline).end == 0);
+    REQUIRE(counts_of(line.pipeline).records_lost == 7);
+    close_line(line);
+}
+
 /* A frame that cannot be on time any more is dropped before its work begins. */
 static void overdue(Tasks *tasks)
 {
@@ -343,6 +365,7 @@ int main(void)
     overload(tasks, OVERTAKE_BEHIND_DROP_NEWEST, 0, OVERTAKE_FRAME_FULL);
     overload(tasks, OVERTAKE_BEHIND_DROP_OLDEST, 1, OVERTAKE_FRAME_REPLACED);
     overload(tasks, OVERTAKE_BEHIND_LATEST_ONLY, 2, OVERTAKE_FRAME_REPLACED);
+    records(tasks);
     overdue(tasks);
     admission(tasks);
     failures(tasks);

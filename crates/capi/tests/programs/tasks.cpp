@@ -152,6 +152,28 @@ void lifetimes(overtake::dispatcher &dispatcher)
     REQUIRE(dispatcher.statistics().tasks == 0 && dispatcher.statistics().launches > 0);
 }
 
+/* What a close refuses stays the object's: it can be closed again, and the end of the object closes it. */
+void refused_closes()
+{
+    std::atomic<int> alive{0};
+    Counted counted(&alive);
+    {
+        overtake::dispatcher first, second;
+        overtake::tasks others(second);
+        overtake::task held = others.host("held", counted).held().submit();
+        others.host("inside", [&] {
+            for (int turn = 0; turn < 2; turn++) {
+                std::string text = refused(OVERTAKE_ERROR_REFUSED, [&] { second.close(); });
+                REQUIRE(text.find("overtake_dispatcher_close: not from the function of a task") == 0);
+            }
+        }).submit().wait();
+        REQUIRE(second.statistics().tasks == 1 && alive == 2);
+        first.close();
+        refused(OVERTAKE_ERROR_INVALID_HANDLE, [&] { first.close(); });
+    }
+    REQUIRE(alive == 1); // the end of the second dispatcher's object has closed it
+}
+
 } // namespace
 
 int main()
@@ -167,6 +189,7 @@ int main()
         failures(others);
         lifetimes(dispatcher);
     }
+    refused_closes();
     overtake::close();
     std::puts("ok");
     return 0;

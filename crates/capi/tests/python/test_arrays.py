@@ -268,9 +268,24 @@ class Arrays(WithDispatcher):
         self.assertEqual(self.arrays.array_of(square, "float32").tolist(), [[0.5, 1], [1.5, 2]])
         self.assertEqual(self.arrays.array_of(memoryview(array.array("h", range(6)))[::2], "int64").tolist(), [0, 2, 4])
         self.assertEqual(self.arrays.array_of(memoryview(array.array("h", range(6)))[::2]).tolist(), [0, 2, 4])
-        self.assertRaises(TypeError, self.arrays.array_of, array.array("d", [0.5]), "int32")
-        self.assertRaises(ValueError, self.arrays.array_of, array.array("q", [1 << 40]), "int32")
-        self.assertRaisesRegex(TypeError, "format", self.arrays.array_of, memoryview(b"abc").cast("c"))
+        rows = (ctypes.c_int16 * 2 * 2)((1, -2), (3, 4))
+        for contents in (rows, (ctypes.c_double * 2 * 2)((1, -2), (3, 4))):
+            for dtype in ("float32", "int16" if contents is rows else "float64", None):
+                self.assertEqual(self.arrays.array_of(contents, dtype).tolist(), [[1, -2], [3, 4]])
+        cure = "^array_of: element 1 is {}, and {} has no such element: convert it, or pass another dtype$"
+        for kind, contents, dtype, text in (
+            (TypeError, array.array("d", [0, 0.5]), "int32", "0.0"),
+            (TypeError, (ctypes.c_float * 2)(0, 0.5), "int64", "0.0"),
+            (ValueError, array.array("q", [1, 1 << 40]), "int32", str(1 << 40)),
+            (ValueError, (ctypes.c_int * 2)(1, -1), "uint8", "-1"),
+            (TypeError, [1, "x"], "int32", "'x'"),
+            (ValueError, [1, "x"], "float32", "'x'"),
+        ):
+            text = cure.format(text, dtype).replace("element 1", "element 0" if text == "0.0" else "element 1")
+            self.assertRaisesRegex(kind, text, self.arrays.array_of, contents, dtype)
+        for contents in (memoryview(b"abc").cast("c"), (ctypes.c_char * 2)(), (ctypes.c_int32.__ctype_be__ * 2)()):
+            text = "^array_of: elements of format '.*' are not known: pass a list of numbers, or one of the types bool"
+            self.assertRaisesRegex(TypeError, text, self.arrays.array_of, contents, "int32")
 
     def test_elements_end_with_their_block(self):
         x = self.arrays.array_of([1.0, 2.0, 3.0])

@@ -5,6 +5,7 @@ import ctypes
 import logging
 import threading
 import unittest
+import unittest.mock
 import warnings
 
 import overtake
@@ -108,6 +109,11 @@ class WithDispatcher(unittest.TestCase):
 
 
 class WithLibrary(unittest.TestCase):
+    def name_of_refusal(self, call):
+        with self.assertRaises(overtake.Error) as raised:
+            call()
+        return raised.exception.name
+
     def setUp(self):
         warnings.simplefilter("ignore")
 
@@ -196,13 +202,14 @@ class WithLibrary(unittest.TestCase):
             queue.literal()
             with self.assertRaisesRegex(overtake.Error, "multiples of 4 only"):
                 queue.copy(target, middle, 6)
+            library = queue._library
+            with unittest.mock.patch.object(library, "overtake_copy_queue_close", return_value=-10):
+                self.assertEqual(self.name_of_refusal(queue.close), "OVERTAKE_ERROR_REFUSED")
         device.must("cuStreamSynchronize", ctypes.c_void_p(stream))
         self.assertEqual(ctypes.string_at(target, size), b"\x02" * size)
         rest = (count - 1) * size
         self.assertEqual(ctypes.string_at(target + size, rest), ctypes.string_at(source + size, rest))
-        with self.assertRaises(overtake.Error) as raised:
-            queue.flush()
-        self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_INVALID_HANDLE")
+        self.assertEqual(self.name_of_refusal(queue.flush), "OVERTAKE_ERROR_INVALID_HANDLE")
         overtake.close()
 
 

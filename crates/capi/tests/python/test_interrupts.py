@@ -1,0 +1,140 @@
+"""Ctrl-C at every step of the calls that make something: what the library has made is not lost. `tests/python.rs` runs
+them on the software GPU."""
+
+import itertools
+import sys
+import unittest
+import unittest.mock
+
+import overtake
+import overtake_calls as calls
+import overtake_pipelines
+import overtake_tasks
+import overtake_templates
+from test_arrays import COUNT, Stranger, kernels
+from test_overtake import WithDispatcher
+
+FREES = ("_free", "_close", "_leave")
+
+
+def handles(arguments):
+    """The handles that a call has written: they have their kind in the top bits."""
+    written = (getattr(getattr(argument, "_obj", None), "value", None) for argument in arguments)
+    return {value for value in written if isinstance(value, int) and value >> 60}
+
+
+def is_freeing(frame):
+    """Whether an object goes. What comes then is printed, and ends nothing."""
+    return frame.f_code.co_name == "__del__" or frame.f_back is not None and is_freeing(frame.f_back)
+
+
+def interrupted(make, step, event):
+    """Whether Ctrl-C comes at that step of `make`, as the interpreter counts opcodes or lines of the modules."""
+    left = step
+
+    def trace(frame, kind, _):
+        nonlocal left
+        if "/overtake" not in frame.f_code.co_filename or is_freeing(frame):
+            return None
+        frame.f_trace_opcodes = event == "opcode"
+        left -= kind == event
+        if left == 0:
+            left = -1
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        made = make()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    if hasattr(made, "close"):
+        made.close()
+    return False
+
+
+class Interrupts(WithDispatcher):
+    def setUp(self):
+        super().setUp()
+        self.arrays = self.dispatcher.arrays()
+        self.x = self.arrays.array_of([1.0] * COUNT)
+        self.alive = set()
+        calls.bind({**overtake_pipelines._prototypes(), **overtake_templates._prototypes()})
+        counting = {name: self.counting(name, call) for name, call in calls.functions.items()}
+        for patch in (
+            unittest.mock.patch.dict(calls.functions, counting),
+            unittest.mock.patch.object(calls, "bind", lambda _: None),
+        ):
+            self.enterContext(patch)
+
+    def counting(self, name, call):
+        def counted(*arguments):
+            code = call(*arguments)
+            if code == 0:
+                self.alive |= handles(arguments)
+                if name.endswith(FREES):
+                    self.alive.discard(arguments[0])
+            return code
+
+        return call if name.startswith(("last_error", "error_name", "answer_")) else counted
+
+    def at_every_step(self, make, event="opcode", after=lambda: None):
+        for step in itertools.count(1):
+            is_interrupted = interrupted(make, step, event)
+            after()
+            self.assertEqual(self.alive, set(), f"interrupted at step {step}")
+            if not is_interrupted:
+                return self.assertGreater(step, 10)
+
+    def test_tasks(self):
+        self.at_every_step(lambda: self.tasks.join("join"))
+        self.at_every_step(lambda: self.tasks.named("later"))
+        self.at_every_step(lambda: self.dispatcher.tasks("set"))
+        with self.tasks.group():
+            self.at_every_step(lambda: overtake_tasks.Group(self.tasks))
+
+    def test_arrays(self):
+        stranger, x = Stranger(self.device, [1.0] * COUNT), self.x
+        add = self.arrays.kernel(kernels(), "work_add", "const pointer, const pointer, pointer, uint32")
+        self.alive.clear()
+        self.at_every_step(lambda: self.arrays.array(4))
+        self.at_every_step(lambda: self.arrays.adopt(stranger))
+        self.at_every_step(lambda: self.arrays.kernel(kernels(), "work_add", "const pointer"))
+        self.at_every_step(lambda: x.view(0, 4))
+        self.at_every_step(lambda: x.bring(0))
+        self.at_every_step(x.read)
+        self.at_every_step(x.on_device)
+        self.at_every_step(lambda: add(COUNT // 256, 256)(x, x, x, COUNT))
+        x[0] = 2.0  # no access is left open
+        # A set without arrays that is lost while it is returned goes with its dispatcher.
+        self.at_every_step(lambda: overtake.Arrays(self.dispatcher), "line")
+
+    def test_an_access_that_ends_is_not_left_open(self):
+        def use():
+            with self.x.read():
+                pass
+
+        self.at_every_step(use)
+        self.x[0] = 2.0
+
+    def test_pipelines_and_templates(self):
+        self.at_every_step(lambda: overtake.Admission(2))
+        self.at_every_step(lambda: self.tasks.pipeline("line", 64))
+        self.at_every_step(overtake.Template)
+
+    def test_dispatchers(self):
+        before = set(overtake_tasks._open)
+
+        def at_exit():
+            """Closes those that the end of the interpreter closes."""
+            for key in set(overtake_tasks._open) - before:
+                calls.call("dispatcher_close", overtake_tasks._open.pop(key).value)
+
+        for devices in (None, [0]):
+            self.at_every_step(lambda: overtake.Dispatcher(devices=devices, lanes=1), after=at_exit)
+
+
+if __name__ == "__main__":
+    unittest.main()
