@@ -48,12 +48,11 @@ inline void check(int code)
 
 namespace detail {
 
-/* Has a call end what a handle is of, and throws what goes wrong. What the call refuses to end stays the object's. One
- * that has ended with a failure has a stale handle, which later calls find out. */
+/* Has a call end what a handle is of, and throws what goes wrong. What the call refuses to end stays the object's. */
 template <typename Handle> void close(Handle *&handle, int (*call)(Handle *))
 {
     int code = call(handle);
-    if (code == OVERTAKE_OK || code == OVERTAKE_ERROR_INVALID_HANDLE)
+    if (code != OVERTAKE_ERROR_REFUSED && code != OVERTAKE_ERROR_OFF)
         handle = nullptr;
     check(code);
 }

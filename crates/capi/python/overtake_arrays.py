@@ -119,6 +119,7 @@ class Access(calls.Owner):
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, memory = use, stream, _pointer()
         self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
+        calls.raise_interrupt()  # before the block begins
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
     def close(self):
@@ -227,9 +228,9 @@ def _put(elements, values, dtype):
     try:
         for index, value in enumerate(values):
             elements[index] = float(value) if is_float else value
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         text = f"array_of: element {index} is {value!r}, and {dtype} has no such element: convert it, or pass another "
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(text + "dtype") from None
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(text + "dtype") from error
 
 
 class Arrays(calls.Owner):

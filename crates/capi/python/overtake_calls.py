@@ -56,14 +56,14 @@ def bind(prototypes):
 def call(name, *arguments):
     """A call without a result that would be lost if an exception came behind it."""
     check(functions[name](*arguments))
-    _raise_interrupt()
+    raise_interrupt()
 
 
 def check(code):
     """Raises the failure of a call. An exception that has ended a function of a task meanwhile goes before it."""
     if code:
         text = functions["last_error"]().decode(errors="replace")
-        _raise_interrupt()
+        raise_interrupt()
         kind = _KINDS.get(code, overtake.Error)
         raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
 
@@ -140,7 +140,7 @@ def slices(timeout):
 def wait(name, handle, timeout=None):
     """Waits until the call says so. Raises `TimeoutError` if that takes longer than so many seconds."""
     for left_ns, _ in slices(timeout):
-        _raise_interrupt()
+        raise_interrupt()
         if made(name, handle, left_ns, kind=ctypes.c_int):
             return
     raise TimeoutError(f"overtake_{name}: it has not ended within {timeout} s")
@@ -169,7 +169,7 @@ _interrupts = []
 _unanswered = ctypes.c_uint32()
 
 
-def _raise_interrupt():
+def raise_interrupt():
     is_any = _interrupts or _unanswered.value
     if is_any and threading.current_thread() is threading.main_thread() and not _is_in_function():
         _unanswered.value = 0
@@ -251,7 +251,7 @@ free_kept = FREE(alive.pop)
 
 def keep(function, work=None):
     """The address by which the library has it, until `free_kept` takes it away."""
-    _raise_interrupt()
+    raise_interrupt()
     kept = Kept(function, work)
     address = ctypes.addressof(kept)
     alive[address] = kept

@@ -153,10 +153,11 @@ pub unsafe extern "C" fn overtake_pipeline_take_record(
         output(CALL, "record", record)?;
         let pipeline = find(CALL, pipeline)?;
         let none = FrameTimes { struct_size: bytes_of::<FrameTimes>(), ..FrameTimes::default() };
+        // A record that cannot be written is not taken.
         // SAFETY: the caller's promise.
-        let write = |fresh| unsafe { sized::write(CALL, "record", record, FRAME_RECORD_BYTES_MIN, &fresh) };
-        // First: a record that cannot be written is not taken.
-        write(none)?;
-        pipeline.take_record().map_or(Ok(()), |taken| write(FrameTimes::from(taken)))
+        unsafe { sized::check(CALL, "record", record, FRAME_RECORD_BYTES_MIN)? };
+        let taken = pipeline.take_record().map_or(none, FrameTimes::from);
+        // SAFETY: as above.
+        unsafe { sized::write(CALL, "record", record, FRAME_RECORD_BYTES_MIN, &taken) }
     })
 }

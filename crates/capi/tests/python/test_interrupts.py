@@ -2,6 +2,7 @@
 them on the software GPU."""
 
 import itertools
+import os
 import sys
 import unittest
 import unittest.mock
@@ -15,6 +16,8 @@ from test_arrays import COUNT, Stranger, kernels
 from test_overtake import WithDispatcher
 
 FREES = ("_free", "_close", "_leave")
+
+MODULES = os.path.dirname(calls.__file__)
 
 
 def handles(arguments):
@@ -34,7 +37,7 @@ def interrupted(make, step, event):
 
     def trace(frame, kind, _):
         nonlocal left
-        if "/overtake" not in frame.f_code.co_filename or is_freeing(frame):
+        if os.path.dirname(frame.f_code.co_filename) != MODULES or is_freeing(frame):
             return None
         frame.f_trace_opcodes = event == "opcode"
         left -= kind == event
@@ -94,6 +97,16 @@ class Interrupts(WithDispatcher):
         self.at_every_step(lambda: self.dispatcher.tasks("set"))
         with self.tasks.group():
             self.at_every_step(lambda: overtake_tasks.Group(self.tasks))
+
+    def test_what_comes_while_an_array_is_waited_for_is_raised_before_the_block(self):
+        has_begun = False
+        calls._unanswered.value = 1  # Ctrl-C has ended a function of a task
+        with self.assertRaises(KeyboardInterrupt):
+            with self.x.overwrite() as elements:
+                has_begun = True
+                elements[0] = 5.0
+        self.assertFalse(has_begun)
+        self.x[0] = 2.0  # no access is left open
 
     def test_arrays(self):
         stranger, x = Stranger(self.device, [1.0] * COUNT), self.x
