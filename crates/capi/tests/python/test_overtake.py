@@ -3,12 +3,16 @@
 import builtins
 import ctypes
 import logging
+import signal
 import threading
 import unittest
 import unittest.mock
 import warnings
 
 import overtake
+
+# A shell has it ignored in what it starts in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class FakeTorchStream:
