@@ -146,8 +146,9 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
         Plan::Native(Reason::Tolerated) => true,
         // There is no lull until it has completed, so that urgent copies go by kernel beside it.
         Plan::Native(Reason::Asked) if is_passed_by_kernels(known) => true,
-        // The copies that it depends on are boosted while it is pending.
+        // The write of its ticket would be a node of the program's graph.
         Plan::Native(_) if known.is_captured == Some(true) => false,
+        // The copies that it depends on are boosted while it is pending.
         Plan::Native(_) => known.depends == Some(true) && !has_failed(known),
         Plan::Staged { .. } => false,
         Plan::Urgent | Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. } => true,
