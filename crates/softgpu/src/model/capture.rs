@@ -48,11 +48,7 @@ impl Model {
         let context = self.streams[stream].context;
         let blocking = |s: &StreamKey| self.streams.get(*s).is_some_and(|s| s.context == context && s.blocking());
         let spoilt = self.captures.keys_where(|capture| capture.frontiers.keys().any(blocking));
-        if spoilt.is_empty() {
-            return Ok(());
-        }
-        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
-        Err(Code::STREAM_CAPTURE_IMPLICIT.into())
+        if self.spoil(&spoilt) { Err(Code::STREAM_CAPTURE_IMPLICIT.into()) } else { Ok(()) }
     }
 
     /// Adds a node if the stream captures; `false` if the operation is to be executed.
@@ -182,6 +178,12 @@ impl Model {
         }
     }
 
+    /// Spoils these captures. Returns whether there are any.
+    fn spoil(&mut self, captures: &[CaptureKey]) -> bool {
+        captures.iter().for_each(|key| self.captures[*key].invalidated = true);
+        !captures.is_empty()
+    }
+
     /// Refuses a call that a capturing stream may not have, and spoils the capture, as the driver does.
     pub(crate) fn refuse_to_capture(&mut self, stream: StreamKey) -> Outcome<()> {
         let Some(key) = self.streams[stream].capture else { return Ok(()) };
@@ -198,11 +200,8 @@ impl Model {
     /// Refuses a call that waits for all work of the context, whatever the mode of the thread.
     pub(crate) fn refuse_in_capturing(&mut self, context: ContextKey) -> Outcome<()> {
         let spoilt = self.captures.keys_where(|capture| capture.context == context);
-        if spoilt.is_empty() {
-            return Ok(());
-        }
-        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
-        Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream of the context captures"))
+        let refused = || Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream of the context captures");
+        if self.spoil(&spoilt) { Err(refused()) } else { Ok(()) }
     }
 
     /// Refuses to query an event that was last recorded in a capture, and spoils that capture, as the driver does.
@@ -233,11 +232,9 @@ impl Model {
             capture.process == caller.process && applies
         };
         let spoilt = self.captures.keys_where(prohibits);
-        if spoilt.is_empty() {
-            return Ok(());
-        }
-        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
-        Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream capture under way prohibits this call"))
+        let refused =
+            || Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream capture under way prohibits this call");
+        if self.spoil(&spoilt) { Err(refused()) } else { Ok(()) }
     }
 
     /// Sets how far captures restrict calls on the caller's thread. Returns the mode before.
