@@ -15,6 +15,7 @@ use crate::data::record::{Addresses, Memory};
 use crate::data::right::Place;
 use crate::data::store::Store;
 use crate::data::submit::Submission;
+use crate::dispatch::inside::is_inside;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
 use crate::work::function::{Function, More, WorkResult};
@@ -210,11 +211,28 @@ impl<'c> Computation<'c> {
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
         let behind = chosen.as_ref().and_then(Chosen::behind);
+        let is_waited_for = store.is_serial && self.may_be_waited_for()?;
         let task = self.submit_at(place, behind.as_ref(), &expected_ns)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, &task);
         }
+        if is_waited_for {
+            // The handle tells the outcome.
+            let _ended = task.wait();
+        }
         Ok(task)
+    }
+
+    /// Whether it ends without a later call of the thread that submits it.
+    fn may_be_waited_for(&self) -> Result<bool, Error> {
+        let shared = self.store.tasks.shared();
+        if self.references > 0 || is_inside(Arc::as_ptr(shared) as usize) {
+            return Ok(false);
+        }
+        let mut held = shared.enter_here()?;
+        let after: Vec<_> = self.after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();
+        let accesses: Vec<_> = self.claims.iter().map(Claim::access).collect();
+        Ok(held.graph.would_follow(&after, &accesses).is_ok_and(|before| before.is_empty()))
     }
 
     /// The devices that it goes to where it fails in this place.

@@ -793,9 +793,11 @@ struct overtake_arrays_options {
      */
     uint32_t measures;
     /**
-     * 0.
+     * 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
+     * Not waited for are those that are held, those that come after a task that has not ended, and those that the
+     * function of a task submits.
      */
-    uint32_t reserved;
+    uint32_t serial;
 };
 
 /**
@@ -2080,6 +2082,22 @@ int overtake_answer_launch_step(struct overtake_lane *lane, void *arguments, voi
  * As for overtake_answer_launch.
  */
 int overtake_answer_run_step(void *arguments, void *data);
+
+/**
+ * A picture of the tasks that have not ended, as text for Graphviz with a NUL at its end: what each does, its priority
+ * and how far it is, and the edges that still stand. `needed` is null, or receives the size with the NUL. It does so
+ * too if `size` is too small or `buffer` is null: the call then returns OVERTAKE_ERROR_BUFFER_TOO_SMALL. The text may
+ * grow before the next call, so pass a little more than the needed size.
+ *
+ * Threads: any. Other threads that submit wait while the text is written.
+ *
+ * Demands:
+ * `buffer` is null or has `size` bytes; `needed` is null or points at a size_t.
+ */
+int overtake_dispatcher_dot(struct overtake_dispatcher *dispatcher,
+                            char *buffer,
+                            size_t size,
+                            size_t *needed);
 
 /**
  * Opens a set of arrays. `options` is null, or the parameters.

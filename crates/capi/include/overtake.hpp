@@ -507,6 +507,22 @@ public:
         return statistics;
     }
 
+    /* A picture of the tasks that have not ended, as text for Graphviz. */
+    std::string dot() const
+    {
+        std::string text(4096, '\0');
+        for (;;) {
+            std::size_t needed = 0;
+            int code = overtake_dispatcher_dot(handle_, &text[0], text.size(), &needed);
+            if (code != OVERTAKE_ERROR_BUFFER_TOO_SMALL) {
+                check(code);
+                text.resize(needed - 1);
+                return text;
+            }
+            text.resize(needed + 1024);
+        }
+    }
+
 private:
     overtake_dispatcher *handle_ = nullptr;
 };

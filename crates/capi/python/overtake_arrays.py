@@ -51,7 +51,7 @@ _COUNTS += ("between_devices", "between_device_bytes", "shared", "evictions")
 _Options = _structure(
     "_Options",
     *[("selection", ctypes.c_int), ("device_bytes_max", ctypes.c_uint64), ("host_bytes_max", ctypes.c_uint64)],
-    *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("reserved", _number)],
+    *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("serial", _number)],
 )
 _TIMES = ("mean_us", "least_us", "last_us")
 _Times = _structure(
@@ -236,15 +236,17 @@ def _put(elements, values, dtype):
 class Arrays(calls.Owner):
     """A set of arrays, with the computations that use them. Close it, or use it in a `with` block: that waits for the
     computations, and memory that was adopted has its results then. With `measures` the times of computations are
-    measured, for `Arrays.times`."""
+    measured, for `Arrays.times`. With `serial`, for debugging, the submission of a computation returns when it has
+    ended."""
 
     def __init__(
         self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None,
-        measures=False,
+        measures=False, serial=False,
     ):
         calls.bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
         options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
+        options.serial = serial
         super().__init__()
         self._dispatcher = dispatcher
         try:

@@ -79,6 +79,7 @@ def _prototypes():
         "dispatcher_open_on": [place, ctypes.c_size_t, ctypes.POINTER(_Options), place],
         "dispatcher_close": [handle],
         "dispatcher_read_statistics": [handle, ctypes.POINTER(_Statistics)],
+        "dispatcher_dot": [handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)],
         "tasks_open": [handle, text, place],
         "tasks_free": [handle],
         "tasks_wait_for": [handle, ctypes.c_int64, level],
@@ -373,6 +374,16 @@ class Dispatcher(calls.Owner):
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
         calls.call("dispatcher_read_statistics", self._handle, ctypes.byref(counts))
         return {name: getattr(counts, name) for name, _ in _Statistics._fields_ if name != "struct_size"}
+
+    def dot(self):
+        """A picture of the tasks that have not ended, as text for Graphviz."""
+        needed = ctypes.c_size_t(4096)
+        while True:
+            buffer = ctypes.create_string_buffer(needed.value + 1024)
+            code = calls.functions["dispatcher_dot"](self._handle, buffer, len(buffer), ctypes.byref(needed))
+            if code != overtake._BUFFER_TOO_SMALL:
+                calls.check(code)
+                return buffer.value.decode()
 
     def close(self):
         """Waits for the work on the device and for functions that run, and ends the dispatcher."""

@@ -27,6 +27,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
     ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
     ("real_time::functions_submit", real_time::functions_submit),
+    ("real_time::serial_submissions", real_time::serial_submissions),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
     ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
     ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),

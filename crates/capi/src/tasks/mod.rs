@@ -5,6 +5,7 @@
 //! | `dispatcher.rs` | dispatchers: opening, closing, counts |
 //! | `set.rs` | sets of tasks, and groups |
 //! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `picture.rs` | the picture of a dispatcher's tasks |
 //! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
@@ -20,6 +21,7 @@ pub(crate) mod handles;
 mod home;
 pub mod lane;
 mod layer;
+pub mod picture;
 pub mod set;
 pub mod task;
 pub mod template;

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -124,6 +125,14 @@ class Arrays(WithDispatcher):
         self.assertEqual((added.result(), total[0]), ("added", COUNT // 2 + 3 * (COUNT // 2)))
         view = data.view(COUNT // 2 - 2, (2, 2))
         self.assertEqual(view.tolist(), [[1, 1], [3, 3]])
+
+    def test_serial_submissions_return_when_the_computation_has_ended(self):
+        with overtake.Dispatcher() as dispatcher, dispatcher.arrays(serial=True) as arrays:
+            x = arrays.array_of([1.0] * COUNT)
+            ended = arrays.host("slow", lambda elements: time.sleep(0.05), read_write(x)).is_done()
+            failed = arrays.host("fails", lambda elements: 1 / 0, read(x))
+            self.assertTrue(ended and failed.is_done())
+            self.assertRaisesRegex(overtake.Error, "ZeroDivisionError", failed.wait)
 
     def test_accesses_keep_later_computations_back(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)

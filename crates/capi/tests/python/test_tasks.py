@@ -163,6 +163,10 @@ class Tasks(WithDispatcher):
                 time.sleep(0.001)
             counts = dispatcher.statistics()
             self.assertEqual((counts["launches"], counts["held_back"], last.is_done()), (1, 1, False))
+            self.assertRegex(dispatcher.dot(), r'label="waits\\nkernel on device 0, priority 1\\nin flight, lane 0"')
+            for number in range(200):
+                tasks.join(f"a join with a long name, {number}", after=[last])
+            self.assertIn("a join with a long name, 199", dispatcher.dot(), "longer than the first buffer")
             word.value = 1
             tasks.wait()
             counts = dispatcher.statistics()
