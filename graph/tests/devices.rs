@@ -61,6 +61,18 @@ fn each_copy_has_its_latency() {
     }
 }
 
+/// Bytes beside each other in the same memories are one copy, those of another stretch another one.
+#[test]
+fn neighbours_are_one_copy() {
+    let (mut uses, both) = (Vec::new(), Locations::only(on(0)).and(HOST));
+    for (bytes, at) in [(10, both), (20, both), (30, Locations::only(HOST)), (40, both)] {
+        Mode::Read.on(bytes, at).add(&mut uses, 0);
+    }
+    let first = uses.len();
+    [1, 2].into_iter().for_each(|bytes| Mode::Read.on(bytes, both).add(&mut uses, first));
+    assert_eq!(uses.iter().map(|one| one.bytes).collect::<Vec<_>>(), [30, 30, 40, 3]);
+}
+
 fn bytes_on(bytes: u64, device: u8) -> Use {
     Mode::Read.on(bytes, Locations::only(on(device)))
 }
