@@ -26,6 +26,21 @@ fn bandwidths_are_averaged_over_both_directions() {
     assert_eq!(Bandwidth::read(SMALL, 1).unwrap().between(on(0), HOST), Some(10.0), "device 1 is left out");
 }
 
+/// It is not averaged with the 0 of the way that is missing, which GrCUDA does.
+#[test]
+fn a_link_that_is_given_one_way_is_as_fast_the_other_way() {
+    let text = "From,To,Bandwidth\n-1,0,10\n1,-1,10\n-1,2,10\n0,1,30\n0,2,20\n2,0,20\n1,2,20\n";
+    let known = Bandwidth::read(text, 3).unwrap();
+    let ways = [(on(0), on(1)), (on(1), on(0)), (HOST, on(1)), (on(1), HOST)];
+    assert_eq!(ways.map(|(from, to)| known.between(from, to)), [30.0, 30.0, 10.0, 10.0].map(Some));
+    for is_grcuda in [false, true] {
+        let mut soonest = Selector::new(Selection::MinMinTransferTime, 3);
+        (soonest.bandwidth, soonest.is_grcuda) = (Some(known.clone()), is_grcuda);
+        let uses = [bytes_on(1000, 0), bytes_on(200, 1), bytes_on(200, 2)];
+        assert_eq!(soonest.select(&uses, &[1, 2], &[0; 3]), Ok(1), "1000 bytes by the faster link");
+    }
+}
+
 #[test]
 fn bytes_come_from_the_nearest_or_the_farthest_memory() {
     let others = Locations::only(on(1)).and(HOST);
