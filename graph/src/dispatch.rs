@@ -297,14 +297,12 @@ impl Graph {
         is_waited_for
     }
 
-    /// To PhysX the edge has done its work. If the strand is not passed on, the later node waits for idle (PX-15, 16).
+    /// To PhysX the edge has done its work. If the strand is not passed on, the later node waits for idle (PX-15, 16),
+    /// and still takes the strand of another one before it, or gets one when it is polled.
     #[inline(never)]
     fn resolve_for_physx(&mut self, edge: u32, is_passed: bool) {
         let it = *self.edge(edge);
         if !is_passed && self.nodes[it.from].kind.is_device() && self.nodes[it.to].kind.is_device() {
-            if self.nodes[it.to].strand == NONE {
-                self.lanes.new_strand(&mut self.nodes[it.to]);
-            }
             self.nodes[it.to].wants_sync = true;
         }
         self.edges.unlink(self.nodes.slots(), edge);

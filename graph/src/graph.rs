@@ -145,7 +145,13 @@ impl Graph {
     /// again.
     #[must_use]
     pub fn label(&self, node: NodeId) -> Label {
-        Label { id: node, name: self.nodes.name_of(node).to_owned() }
+        Label { id: node, name: self.name(node).to_owned() }
+    }
+
+    /// The name of a node, or nothing, until its slot is another node's.
+    #[must_use]
+    pub fn name(&self, node: NodeId) -> &str {
+        self.nodes.name_of(node)
     }
 
     /// The place in its lane of a node that has been launched and has not ended. Other streams wait for that point.

@@ -25,6 +25,8 @@ pub(crate) struct Passes {
     has_skipped: bool,
     /// The node at the cursor has been handed out.
     is_taken: bool,
+    /// A node has launched everything since the last poll.
+    has_finished: bool,
     /// A round has begun and not ended.
     is_in_round: bool,
     pub rounds: u64,
@@ -35,11 +37,13 @@ impl Passes {
         self.submitted.push(node);
     }
 
-    /// Moves submitted nodes to the bins; `each` sees them first.
+    /// Moves submitted nodes to the bins, if a node has launched everything, or none is there; `each` sees them first.
     pub fn poll(&mut self, slots: &mut [Slot], mut each: impl FnMut(&mut Slot)) {
-        if self.is_taken {
+        let is_due = self.has_finished || self.bins.iter().all(Vec::is_empty);
+        if self.is_taken || !is_due {
             return;
         }
+        self.has_finished = false;
         while let Some(node) = self.submitted.pop() {
             let slot = &mut slots[node as usize];
             each(slot);
@@ -93,7 +97,7 @@ impl Passes {
 
     /// The node at the cursor has launched everything. The last of the bin takes its place.
     pub fn finish(&mut self) {
-        self.is_taken = false;
+        (self.is_taken, self.has_finished) = (false, true);
         self.bins[self.phase].swap_remove(self.cursor);
     }
 

@@ -99,6 +99,21 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// The task that it is about, if it is one of a graph. One that has ended may have no name in it any more, which a
+    /// caller that knows it adds.
+    pub fn task_mut(&mut self) -> Option<&mut Label> {
+        match self {
+            Refused::Finished { task, .. }
+            | Refused::Started { task }
+            | Refused::NotHeld { task }
+            | Refused::NameTaken { task }
+            | Refused::NotRunning { task } => Some(task),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

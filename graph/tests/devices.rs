@@ -26,6 +26,21 @@ fn bandwidths_are_averaged_over_both_directions() {
     assert_eq!(Bandwidth::read(SMALL, 1).unwrap().between(on(0), HOST), Some(10.0), "device 1 is left out");
 }
 
+/// It is not averaged with the 0 of the way that is missing, which GrCUDA does.
+#[test]
+fn a_link_that_is_given_one_way_is_as_fast_the_other_way() {
+    let text = "From,To,Bandwidth\n-1,0,10\n1,-1,10\n-1,2,10\n0,1,30\n0,2,20\n2,0,20\n1,2,20\n";
+    let known = Bandwidth::read(text, 3).unwrap();
+    let ways = [(on(0), on(1)), (on(1), on(0)), (HOST, on(1)), (on(1), HOST)];
+    assert_eq!(ways.map(|(from, to)| known.between(from, to)), [30.0, 30.0, 10.0, 10.0].map(Some));
+    for is_grcuda in [false, true] {
+        let mut soonest = Selector::new(Selection::MinMinTransferTime, 3);
+        (soonest.bandwidth, soonest.is_grcuda) = (Some(known.clone()), is_grcuda);
+        let uses = [bytes_on(1000, 0), bytes_on(200, 1), bytes_on(200, 2)];
+        assert_eq!(soonest.select(&uses, &[1, 2], &[0; 3]), Ok(1), "1000 bytes by the faster link");
+    }
+}
+
 #[test]
 fn bytes_come_from_the_nearest_or_the_farthest_memory() {
     let others = Locations::only(on(1)).and(HOST);
@@ -59,6 +74,18 @@ fn each_copy_has_its_latency() {
         least.is_grcuda = true;
         assert_eq!(least.select(&uses, &[0, 1], &[0; 2]), Ok(1), "{selection:?}: 3 us, and 2");
     }
+}
+
+/// Bytes beside each other in the same memories are one copy, those of another stretch another one.
+#[test]
+fn neighbours_are_one_copy() {
+    let (mut uses, both) = (Vec::new(), Locations::only(on(0)).and(HOST));
+    for (bytes, at) in [(10, both), (20, both), (30, Locations::only(HOST)), (40, both)] {
+        Mode::Read.on(bytes, at).add(&mut uses, 0);
+    }
+    let first = uses.len();
+    [1, 2].into_iter().for_each(|bytes| Mode::Read.on(bytes, both).add(&mut uses, first));
+    assert_eq!(uses.iter().map(|one| one.bytes).collect::<Vec<_>>(), [30, 30, 40, 3]);
 }
 
 fn bytes_on(bytes: u64, device: u8) -> Use {

@@ -151,13 +151,28 @@ impl Program {
         self.bytes[bytes].fill(byte);
     }
 
-    /// The memory goes, of bytes that are elsewhere too, or will be.
+    /// The memory goes. Bytes that are not elsewhere too, and will not be, are copied to another one before.
     fn leaves(&mut self, bytes: Range<usize>, place: Location) {
-        let is_safe = |byte: &Byte| byte.at.iter().any(|(at, _)| *at != place);
-        if self.bytes[bytes.clone()].iter().all(is_safe) {
-            self.validity.leaves(&(bytes.start as u64..bytes.end as u64), place);
-            self.bytes[bytes].iter_mut().for_each(|byte| byte.at.retain(|(at, _)| *at != place));
+        let (range, to) = (bytes.start as u64..bytes.end as u64, PLACES[usize::from(place == PLACES[0])]);
+        let (validity, nodes) = (&mut self.validity, &self.nodes);
+        let needs = validity.needs_to_leave(&range, (place, to), |node| nodes[*node]);
+        let mut copied = Vec::new();
+        for fetch in needs.fetches {
+            let transfer = self.node();
+            self.validity.arrives(&fetch.bytes, to, &transfer);
+            for at in fetch.bytes.map(|at| at as usize) {
+                assert!(self.bytes[at].at.iter().all(|(it, _)| *it == place), "no other memory has it");
+                self.bytes[at].at.push((to, Some(transfer)));
+                copied.push(at);
+            }
         }
+        let is_only_there = |byte: &Byte| byte.at.iter().all(|(at, _)| *at == place) && !byte.at.is_empty();
+        assert!(
+            bytes.clone().all(|at| copied.contains(&at) || !is_only_there(&self.bytes[at])),
+            "each such byte is copied"
+        );
+        self.validity.leaves(&range, place);
+        self.bytes[bytes].iter_mut().for_each(|byte| byte.at.retain(|(at, _)| *at != place));
     }
 
     fn step(&mut self, (kind, place, from, to): Use) {

@@ -27,11 +27,11 @@ impl Claim {
 
     /// Adds the bytes of a use of its array, by the memories that have them. Asked with the dispatcher's lock held.
     fn add_uses(&self, bytes: &Range<u64>, mode: Mode, uses: &mut Vec<Use>) {
-        let mut state = hal::locks::lock(&self.record.state);
+        let (mut state, first) = (hal::locks::lock(&self.record.state), uses.len());
         state.validity.each(bytes, Node::progress, |bytes, at| {
             // Bytes that were never written are as far from each device as those of the host.
             let at = if at == Locations::NONE { Locations::only(Location::Host) } else { at };
-            uses.push(mode.on(bytes.end - bytes.start, at));
+            mode.on(bytes.end - bytes.start, at).add(uses, first);
         });
     }
 

@@ -101,14 +101,15 @@ impl Store {
         let shared = self.tasks.shared();
         let mut held = shared.enter_here()?;
         let uses = claim::uses(claims, self.places.is_grcuda());
-        let mut before = Vec::new();
+        let (mut before, mut over) = (Vec::new(), Vec::new());
         if has_streams {
             let stated: Vec<_> = after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();
             let claims = claims.iter().filter(|claim| claim.reducer.is_none());
             before = held.graph.would_follow(&stated, &claims.map(Claim::access).collect::<Vec<_>>())?;
+            over = self.places.over(&mut held.graph, &before);
         }
         drop(held);
-        Ok(self.places.choose(&uses, among, &before, expected_ns)?)
+        Ok(self.places.choose(&uses, among, (&before, &over), expected_ns)?)
     }
 }
 

@@ -23,6 +23,12 @@ impl Record {
         state.validity.needs(bytes, place, nearness, Node::progress)
     }
 
+    /// The copies to the host that are to be made before it leaves that place. Asked as [`Record::needs`].
+    pub fn needs_to_leave(&self, place: Location) -> Needs<Node> {
+        let mut state = hal::locks::lock(&self.state);
+        state.validity.needs_to_leave(&(0..self.bytes), (place, Location::Host), Node::progress)
+    }
+
     /// Appends the transfers that a use there needs, for a task with this name and priority. Bytes of a device without
     /// a link go through the host, whose memory is there.
     pub fn fetch(

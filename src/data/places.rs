@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use graph::{Bandwidth, DevicePolicy, Location, Locations, NodeId, Selector, Use};
+use graph::{Bandwidth, DevicePolicy, Graph, Location, Locations, NodeId, Selector, Use};
 use hal::Code;
 
 use crate::data::options::ArrayOptions;
 use crate::data::streams::{Spot, Streams};
 use crate::task::Handle;
+
+/// So many edges are looked at for computations that will have ended.
+const OVER_MAX: u32 = 1024;
 
 /// The computations of each device that have not ended.
 type Load = Arc<[Work]>;
@@ -148,13 +151,21 @@ impl Places {
         self.streams.is_some()
     }
 
-    /// The device of a computation with these uses, after these nodes: one of the first `among`. It is expected to take
-    /// so long on each device, if that is known.
+    /// The computations in streams that have ended when one after these nodes can begin. To GrCUDA none has before the
+    /// host has waited for it (T18).
+    pub fn over(&self, graph: &mut Graph, before: &[NodeId]) -> Vec<NodeId> {
+        let Some(streams) = self.streams.as_ref().filter(|_| !self.is_grcuda) else { return Vec::new() };
+        let last = hal::locks::lock(streams).last();
+        graph.ended_before(before, &last, OVER_MAX)
+    }
+
+    /// The device of a computation with these uses, after the nodes `before` and with those `over`
+    /// ([`Places::over`]): one of the first `among`. It is expected to take so long on each device, if that is known.
     pub fn choose(
         self: &Arc<Places>,
         uses: &[Use],
         among: u8,
-        before: &[NodeId],
+        (before, over): (&[NodeId], &[NodeId]),
         expected_ns: &[u64],
     ) -> hal::Result<Chosen> {
         let all: Vec<u8> = (0..among.min(self.devices())).collect();
@@ -168,7 +179,7 @@ impl Places {
         let chosen = match &self.streams {
             Some(streams) => {
                 let mut select = |among: Option<&[u8]>, load: &[u32]| select(among.unwrap_or(&all), load);
-                let spot = hal::locks::lock(streams).choose(before, all.len() as u8, &mut select);
+                let spot = hal::locks::lock(streams).choose((before, over), all.len() as u8, &mut select);
                 spot.map(|spot| Chosen { device: spot.device, spot: Some((Arc::clone(self), spot)) })
             }
             None => {
@@ -182,6 +193,11 @@ impl Places {
     #[cfg(test)]
     pub fn device_of(&self, task: &Handle) -> Option<u8> {
         hal::locks::lock(self.streams.as_ref()?).device_of(task)
+    }
+
+    #[cfg(test)]
+    pub fn stream_of(&self, task: &Handle) -> Option<u32> {
+        hal::locks::lock(self.streams.as_ref()?).stream_of(task)
     }
 
     #[cfg(test)]

@@ -96,15 +96,15 @@ impl Store {
     /// The array leaves the device. Bytes that are nowhere else are copied to the host by a task, and its block goes
     /// with the last task that uses it.
     fn evict(&self, record: &Arc<Record>, device: u8, priority: Priority) -> Result<(), Error> {
-        let all = 0..record.bytes;
-        if self.is_needed_on_host(record)? {
+        let (all, place) = (0..record.bytes, Location::Device(device));
+        if self.is_needed_on_host(record, place)? {
             record.ensure(Location::Host)?;
         }
         let shared = Arc::clone(self.tasks.shared());
         // It may be one of a section, or of the arrays around this one.
         let order = record.store.order.take();
         let mut held = order.enter(&shared)?;
-        let needs = record.needs(&all, Location::Host);
+        let needs = record.needs_to_leave(place);
         let is_ready = needs.fetches.is_empty() || hal::locks::lock(&record.state).host.is_some();
         let mut written = Ok(Vec::new());
         if is_ready {
@@ -113,7 +113,7 @@ impl Store {
         let mut gone = None;
         if is_ready && written.is_ok() {
             let mut state = hal::locks::lock(&record.state);
-            state.validity.leaves(&all, Location::Device(device));
+            state.validity.leaves(&all, place);
             gone = state.take_resident(device);
             count(&self.counts.evictions, u64::from(gone.is_some()));
         }
@@ -123,9 +123,9 @@ impl Store {
         written.map(drop)
     }
 
-    fn is_needed_on_host(&self, record: &Record) -> Result<bool, Error> {
+    fn is_needed_on_host(&self, record: &Record, place: Location) -> Result<bool, Error> {
         let _held = self.tasks.shared().enter_here()?;
-        Ok(!record.needs(&(0..record.bytes), Location::Host).fetches.is_empty())
+        Ok(!record.needs_to_leave(place).fetches.is_empty())
     }
 
     /// Waits until a block has gone, or for a while.

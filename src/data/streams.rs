@@ -62,9 +62,20 @@ impl Streams {
         Streams { policy, rule, running, streams, next: 0, next_stream: 0, many: MANY }
     }
 
-    /// Chooses for a computation that comes after these nodes, on one of the first devices. It is submitted
-    /// ([`Streams::enter`]), or given up ([`Streams::leave`]).
-    pub fn choose(&mut self, before: &[NodeId], devices: u8, select: &mut SelectBy<'_>) -> Result<Spot, Unplaced> {
+    /// The last computation of each stream, if that has not ended.
+    pub fn last(&self) -> Vec<NodeId> {
+        let last = self.streams.values().filter_map(|stream| stream.last.as_ref());
+        last.filter(|task| !task.is_done()).map(Handle::node).collect()
+    }
+
+    /// Chooses for a computation that comes after the nodes `before`, on one of the first devices, and can begin when
+    /// those `over` have ended too. It is submitted ([`Streams::enter`]), or given up ([`Streams::leave`]).
+    pub fn choose(
+        &mut self,
+        (before, over): (&[NodeId], &[NodeId]),
+        devices: u8,
+        select: &mut SelectBy<'_>,
+    ) -> Result<Spot, Unplaced> {
         let running =
             |node: &NodeId| self.running.get(node).filter(|it| !it.task.is_done()).map(|it| (it.number, *node));
         let mut parents: Vec<(u64, NodeId)> = before.iter().filter_map(running).collect();
@@ -75,7 +86,7 @@ impl Streams {
             Parent { device: self.streams[&running.stream].device, is_taken: running.is_taken }
         };
         let known: Vec<Parent> = parents.iter().map(parent).collect();
-        let load = self.load();
+        let load = self.load(over);
         let (stream, parent) = match self.policy.choose(&known, &mut |among| select(among, &load))? {
             Choice::Behind(parent) => {
                 let node = parents[parent].1;
@@ -83,19 +94,24 @@ impl Streams {
                 parent.is_taken = true;
                 (parent.stream, Some(node))
             }
-            Choice::Other(device) => (self.other(device), None),
+            Choice::Other(device) => (self.other(device, over), None),
         };
         let Stream { device, last } = &self.streams[&stream];
         let behind = last.clone().filter(|last| !last.is_done());
         Ok(Spot { device: *device, stream, parent, behind })
     }
 
-    /// A stream of the device in which all computations have ended, if the rule lets it be used again, or a new one.
-    fn other(&mut self, device: u8) -> usize {
-        let is_idle = |it: &Stream| it.device == device && it.last.as_ref().is_some_and(Handle::is_done);
-        let mut idle = self.streams.iter().filter(|_| self.rule == NewStream::Reuse);
-        if let Some((number, _)) = idle.find(|(_, stream)| is_idle(stream)) {
-            return *number;
+    /// A stream of the device in which all computations have ended, or will have when the one at hand can begin, if the
+    /// rule lets it be used again, or a new one.
+    fn other(&mut self, device: u8, over: &[NodeId]) -> usize {
+        let idle = |is_over: &dyn Fn(&Handle) -> bool| {
+            let mut own = self.streams.iter().filter(|(_, stream)| stream.device == device);
+            own.find(|(_, stream)| stream.last.as_ref().is_some_and(is_over)).map(|(number, _)| *number)
+        };
+        let is_over = |last: &Handle| over.contains(&last.node());
+        let free = (self.rule == NewStream::Reuse).then(|| idle(&Handle::is_done).or_else(|| idle(&is_over)));
+        if let Some(number) = free.flatten() {
+            return number;
         }
         let number = self.next_stream;
         self.next_stream += 1;
@@ -103,11 +119,12 @@ impl Streams {
         number
     }
 
-    /// For each device the streams that are busy (GR-31).
-    fn load(&self) -> Vec<u32> {
+    /// For each device the streams that are busy when the computation at hand can begin (GR-31).
+    fn load(&self, over: &[NodeId]) -> Vec<u32> {
         let mut load = vec![0; usize::from(u8::MAX)];
+        let is_busy = |last: &Handle| !last.is_done() && !over.contains(&last.node());
         for stream in self.streams.values() {
-            load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(|last| !last.is_done()));
+            load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(is_busy));
         }
         load
     }
@@ -116,6 +133,12 @@ impl Streams {
     #[cfg(test)]
     pub fn device_of(&self, task: &Handle) -> Option<u8> {
         self.running.get(&task.node()).map(|running| self.streams[&running.stream].device)
+    }
+
+    /// Its stream.
+    #[cfg(test)]
+    pub fn stream_of(&self, task: &Handle) -> Option<u32> {
+        self.running.get(&task.node()).map(|running| running.stream as u32)
     }
 
     /// How many were made.
@@ -137,7 +160,7 @@ impl Streams {
 
     /// A computation of this device, whose caller has named it, has been submitted.
     pub fn enter_on(&mut self, device: u8, task: &Handle) {
-        let stream = self.other(device);
+        let stream = self.other(device, &[]);
         self.enter_in(stream, device, task);
     }
 
@@ -171,6 +194,9 @@ impl Streams {
         }
     }
 }
+
+#[cfg(test)]
+mod ties;
 
 #[cfg(test)]
 mod tests {

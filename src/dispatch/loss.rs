@@ -70,6 +70,7 @@ impl State {
         let (graph, dead, sets) = (&self.graph, &mut self.dead, &mut self.sets);
         for body in self.bodies.iter_mut() {
             let task = graph.label(body.node).to_string();
+            body.outcome.keep_name(graph.name(body.node));
             let fault = Arc::new(Fault { task, reason: Reason::Closed });
             let set = std::mem::replace(&mut body.set, SetId::NONE);
             body.fail(Error::Failed(fault), sets.get(set));

@@ -219,6 +219,9 @@ impl State {
             let is_failed = ended.outcome.is_err_and(|cause| self.fail(ended.node, cause));
             let Some(body) = self.bodies.leaving(ended.node) else { continue };
             let id = std::mem::replace(&mut body.set, SetId::NONE);
+            if Outcome::has_handles(&body.outcome) {
+                keep_name(&body.outcome, &self.graph, ended.node);
+            }
             let is_to_be_told =
                 is_failed || if body.is_wanted { body.outcome.set_done() } else { body.outcome.set_done_alone() };
             if id != of_set.0 {
@@ -241,6 +244,8 @@ impl State {
     fn fail(&mut self, node: NodeId, cause: Cause) -> bool {
         let error = self.failure(node, cause);
         let Some(body) = self.bodies.leaving(node) else { return false };
+        // Before the failure is known: who knows of it knows the name.
+        keep_name(&body.outcome, &self.graph, node);
         body.fail(error, self.sets.get(body.set))
     }
 
@@ -314,6 +319,12 @@ impl State {
         });
         has_no_points
     }
+}
+
+/// The name of a node that ends goes to its handles.
+#[inline(never)]
+fn keep_name(outcome: &Outcome, graph: &Graph, node: NodeId) {
+    outcome.keep_name(graph.name(node));
 }
 
 /// The points of the next part, so far ahead of `value`, and none behind the last.

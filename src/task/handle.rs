@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use graph::{NodeId, Priority, Stage};
+use graph::{Label, NodeId, Priority, Refused, Stage};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
@@ -52,13 +52,13 @@ impl Handle {
     /// it: that one's handle, if there is such a failure.
     pub(crate) fn behind_a_failure<'h>(
         mut before: impl Iterator<Item = &'h Handle>,
+        name: &str,
         task: impl FnOnce() -> String,
     ) -> Option<Handle> {
         let failed = before.find(|task| task.outcome.has_failed())?;
         let fault = failed.outcome()?.err()?.fault()?;
-        let outcome = Outcome::new(failed.outcome.home());
-        outcome.set_failed(Error::NotRun { task: task(), fault });
-        Some(Handle::new(failed.node, outcome))
+        let error = Error::NotRun { task: task(), fault };
+        Some(Handle::new(failed.node, Outcome::failed(failed.outcome.home(), name, error)))
     }
 
     /// The task's outcome, if it has ended: its work is done, and so is all that it comes after.
@@ -124,10 +124,33 @@ impl Handle {
     /// The task as errors name it.
     #[must_use]
     pub fn name(&self) -> String {
-        let Ok(shared) = self.shared() else { return "(of a dispatcher that is closed)".to_owned() };
-        shared
-            .enter_here()
-            .map_or_else(|_| "(of another process)".to_owned(), |held| held.graph.label(self.node).to_string())
+        match self.known() {
+            Ok(label) => label.to_string(),
+            Err(unknown) => unknown.to_owned(),
+        }
+    }
+
+    /// The task, with the name that its dispatcher has for it, or that is kept here since it has ended.
+    fn known(&self) -> Result<Label, &'static str> {
+        let kept = || self.outcome.name().map(|name| Label { id: self.node, name });
+        if let Some(label) = kept() {
+            return Ok(label);
+        }
+        let shared = self.shared().map_err(|_| "(of a dispatcher that is closed)")?;
+        let held = shared.enter_here().map_err(|_| "(of another process)")?;
+        // It may have ended meanwhile.
+        Ok(kept().unwrap_or_else(|| held.graph.label(self.node)))
+    }
+
+    /// The refusal names this task, which the dispatcher may not know any more.
+    pub(crate) fn naming(&self, mut error: Error) -> Error {
+        if let Error::Refused(refused) = &mut error
+            && let Some(task) = refused.task_mut().filter(|task| task.id == self.node && task.name.is_empty())
+            && let Ok(label) = self.known()
+        {
+            *task = label;
+        }
+        error
     }
 
     /// `other` comes after this task (start-after and finish-before, PX-02).
@@ -136,12 +159,19 @@ impl Handle {
         if !other.is_of(&shared) {
             return Err(Error::Foreign { task: other.name() });
         }
-        shared.order(self.node, other.node)
+        shared.order(self.node, other.node).map_err(|error| match error {
+            Error::Refused(Refused::Finished { task, .. }) => {
+                let [finished, kept] = if task.id == self.node { [self, other] } else { [other, self] };
+                finished.naming(Error::Refused(Refused::Finished { task, other: kept.name() }))
+            }
+            error => self.naming(other.naming(error)),
+        })
     }
 
     /// One more reference, which [`Handle::release`] takes away: until then the task does not start (PX-03).
     pub fn hold(&self) -> Result<(), Error> {
-        Ok(self.shared()?.enter_here()?.graph.hold(self.node)?)
+        let held = self.shared()?.enter_here()?.graph.hold(self.node);
+        held.map_err(|refused| self.naming(refused.into()))
     }
 
     /// Releases a reference. A task without references starts.
@@ -150,7 +180,7 @@ impl Handle {
             // A task that fails gives its references back.
             return Ok(());
         }
-        self.shared()?.release(self.node)
+        self.shared()?.release(self.node).map_err(|error| self.naming(error))
     }
 
     /// Gives the task another priority of its own. The tasks before it inherit it.
@@ -174,6 +204,10 @@ impl Submitted for Handle {
 
     fn label(&self) -> String {
         self.name()
+    }
+
+    fn naming(&self, error: Error) -> Error {
+        Handle::naming(self, error)
     }
 }
 

@@ -320,7 +320,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if held.is_closed {
             return Err(Error::Closed { task: Some(NAME.to_owned()) });
         }
-        if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), || NAME.to_owned()) {
+        if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), NAME, || NAME.to_owned()) {
             return Ok(handle);
         }
         let (after, set, ranks) = (&nodes[..], tasks.set(), &ranked[..]);

@@ -27,6 +27,10 @@ pub trait Submitted {
     /// The task as errors name it.
     #[doc(hidden)]
     fn label(&self) -> String;
+
+    /// The error names it, if it is about it.
+    #[doc(hidden)]
+    fn naming(&self, error: Error) -> Error;
 }
 
 /// The dispatcher, as a launch sees it.
@@ -279,7 +283,7 @@ impl Lane<'_> {
         if other.home() != std::ptr::from_ref(self.site.inside).addr() {
             return Err(Error::Foreign { task: other.label() });
         }
-        self.site.inside.completes(self.call.node, other.node())
+        self.site.inside.completes(self.call.node, other.node()).map_err(|error| other.naming(error))
     }
 
     /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use hal::primitive::{AtomicU8, Mutex, Ordering, fence, lock};
+use smallvec::SmallVec;
 
 use crate::work::fault::Error;
 use crate::work::levels;
@@ -34,9 +35,22 @@ struct Told {
     error: Option<Error>,
     /// There are none before the state is `AWAITED`.
     wakers: Vec<Waker>,
+    /// The name of the last task that ended while a handle had this.
+    name: Name,
 }
 
+/// A name, in its place unless it is long.
+type Name = SmallVec<[u8; 32]>;
+
 impl Outcome {
+    /// That of a task that has failed before it was one of the dispatcher's.
+    pub fn failed(home: &Home, name: &str, error: Error) -> Arc<Outcome> {
+        let outcome = Outcome::new(home);
+        outcome.keep_name(name);
+        outcome.set_failed(error);
+        outcome
+    }
+
     /// One that is to come.
     pub fn new(home: &Home) -> Arc<Outcome> {
         Arc::new(Outcome { state: AtomicU8::new(PENDING), told: Mutex::default(), home: Weak::clone(home) })
@@ -67,6 +81,25 @@ impl Outcome {
             DONE => Some(Ok(())),
             _ => Some(Err(lock(&self.told).error.clone().unwrap_or(Error::Closed { task: None }))),
         }
+    }
+
+    /// Whether it has handles. The dispatcher has one of them, of which no other thread can make a second one.
+    #[inline]
+    pub fn has_handles(outcome: &Arc<Outcome>) -> bool {
+        Arc::strong_count(outcome) > 1
+    }
+
+    /// The task is about to end: its handles know its name from now on, when the dispatcher does not any more.
+    #[inline(never)]
+    pub fn keep_name(&self, name: &str) {
+        let mut told = lock(&self.told);
+        told.name.clear();
+        told.name.extend_from_slice(name.as_bytes());
+    }
+
+    /// The name of the task, or nothing if it has none, once it has ended.
+    pub fn name(&self) -> Option<String> {
+        self.is_known().then(|| String::from_utf8_lossy(&lock(&self.told).name).into_owned())
     }
 
     /// The task has ended well. Its waiting threads see it now. Returns whether futures wait: [`Outcome::wake`] tells

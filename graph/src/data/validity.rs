@@ -172,6 +172,23 @@ impl<N: Clone + PartialEq> Validity<N> {
         needs
     }
 
+    /// The same for bytes that are to leave their memory, of those of which it has the only copy: they go to `place`.
+    pub fn needs_to_leave(
+        &mut self,
+        bytes: &Range<u64>,
+        (from, place): (Location, Location),
+        mut progress: impl FnMut(&N) -> Progress,
+    ) -> Needs<N> {
+        self.settle(bytes, &mut progress);
+        let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
+        self.spans.each(bytes, |bytes, copies| {
+            if copies.at == Locations::only(from) {
+                needs.add(bytes, copies, place, &|_| 1.0);
+            }
+        });
+        needs
+    }
+
     /// A transfer has been submitted that brings these bytes there.
     pub fn arrives(&mut self, bytes: &Range<u64>, place: Location, transfer: &N) {
         self.spans.change(bytes, |copies| {

@@ -18,6 +18,17 @@ pub struct Use {
     pub is_changed: bool,
 }
 
+impl Use {
+    /// Adds the next bytes of a stretch whose first ones are at `first` among the uses. Neighbours in the same memories
+    /// are moved by one copy.
+    pub fn add(self, uses: &mut Vec<Use>, first: usize) {
+        match uses[first..].last_mut() {
+            Some(last) if last.at == self.at => last.bytes += self.bytes,
+            _ => uses.push(self),
+        }
+    }
+}
+
 /// Why no device can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {

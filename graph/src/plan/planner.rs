@@ -188,7 +188,8 @@ impl Planner<'_> {
     fn uses(&self, stretches: &[Stretch]) -> Vec<Use> {
         let mut uses = Vec::new();
         for (array, range, mode) in stretches {
-            let add = |range: Range<u64>, at: &Locations| uses.push(mode.on(range.end - range.start, *at));
+            let first = uses.len();
+            let add = |range: Range<u64>, at: &Locations| mode.on(range.end - range.start, *at).add(&mut uses, first);
             self.locations[*array].each(range, add);
         }
         uses

@@ -26,7 +26,7 @@ impl<'n> TaskBuilder<'_, 'n> {
     fn try_append(&mut self, held: &mut State, accesses: &[Access]) -> Result<Handle, Error> {
         let (set, mut after) = (self.set, self.nodes_before(held)?);
         if self.follows_failure()
-            && let Some(handle) = Handle::behind_a_failure(self.all_before(), || format!("{:?}", self.name))
+            && let Some(handle) = Handle::behind_a_failure(self.all_before(), self.name, || format!("{:?}", self.name))
         {
             return Ok(handle);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hal::{Code, Nanos};
+use hal::{Code, Device, Nanos};
 use overtake::data::{Array, ArrayOptions};
 use overtake::heap::HeapOptions;
 use overtake::task::Error;
@@ -138,4 +138,38 @@ pub fn on_the_second(rig: &Rig) -> Outcome {
     same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
     bed.transfers("one came back", (3, 3 * BYTES), (2, 2 * BYTES))?;
     same("the values", &[one.read()?[0], five.read()?[COUNT - 1]], &[4.0, 10.0])
+}
+
+/// An array leaves a device without a copy while another one still has its contents, and with one from the last.
+pub fn valid_elsewhere(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let device = HeapOptions { page_bytes: BYTES, max_bytes: 2 * BYTES, ..HeapOptions::default() };
+    let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions { device, ..ArrayOptions::default() })?;
+    let arrays = (0..4).map(|_| bed.arrays.array_of(&[1.0; COUNT])).collect::<Result<Vec<_>, _>>()?;
+    let double =
+        |at: usize, device| doors::add(&bed, "double", &arrays[at], &arrays[at], &arrays[at]).on(device).submit();
+    double(0, 0)?;
+    doors::add(&bed, "there", &arrays[0], &arrays[0], &arrays[1]).on(1).submit()?;
+    settle(rig, &bed)?;
+    let before = bed.arrays.statistics();
+    for at in [2, 3] {
+        double(at, 0)?;
+        settle(rig, &bed)?;
+    }
+    let left = bed.arrays.statistics();
+    same("arrays that left", &(left.evictions - before.evictions), &1)?;
+    same("copies to the host", &(left.downloads - before.downloads), &0)?;
+    for at in [2, 3] {
+        double(at, 1)?;
+        settle(rig, &bed)?;
+    }
+    let gone = bed.arrays.statistics();
+    same("arrays that left the other one", &(gone.evictions - left.evictions), &2)?;
+    // Without a link the first has come by the host, and the last two come by it too.
+    let links = rig.driver().device_can_access_peer(Device(0), Device(1))?;
+    same("copies to the host", &(gone.downloads - left.downloads), &if links { 2 } else { 3 })?;
+    let seen = arrays.iter().map(|array| array.read().map(|seen| seen[COUNT - 1])).collect::<Result<Vec<_>, _>>()?;
+    same("the values", &seen, &vec![2.0, 4.0, 4.0, 4.0])
 }

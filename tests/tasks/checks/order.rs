@@ -222,6 +222,43 @@ pub fn cycles(rig: &Rig) -> Outcome {
     full(&bed)
 }
 
+/// Errors about tasks that have ended name them, also when all that the dispatcher knew of them is other tasks' now.
+pub fn ended(rig: &Rig) -> Outcome {
+    const LONG: &str = "a name that is longer than those that most tasks have, and stands elsewhere";
+    let bed = bed::open(rig)?;
+    let [first, second] = ["first", LONG].map(|name| bed.tasks.join(name).held().submit());
+    let [first, second] = [first?, second?];
+    let failed = bed.tasks.host("failed", || Err("it fails".into())).submit()?;
+    for task in [&first, &second] {
+        task.release()?;
+        task.wait()?;
+    }
+    failed.wait().expect_err("its function fails");
+    let others: Vec<_> = (0..300).map(|_| bed.tasks.join("another").held().submit()).collect::<Result<_, _>>()?;
+    others.iter().try_for_each(Handle::release)?;
+    bed.tasks.wait()?;
+    let held = bed.tasks.join("held").held().submit()?;
+    let names = |what: &str, told: Result<(), Error>, names: &[&str]| {
+        let error = told.expect_err(what).to_string();
+        ensure!(names.iter().all(|name| error.contains(&format!("{name:?}"))), "{what}: {error}");
+        Ok(())
+    };
+    names("both have ended", first.before(&second), &["first", LONG])?;
+    names("the second has ended", held.before(&second), &[LONG, "held"])?;
+    names("the first has ended", second.before(&held), &[LONG, "held"])?;
+    names("the first has failed", failed.before(&held), &["failed", "held"])?;
+    names("it has ended", second.hold(), &[LONG])?;
+    names("it has ended", first.release(), &["first"])?;
+    let ended = second.clone();
+    let asks = bed.tasks.kernel("asks", move |lane: &mut Lane<'_>| {
+        let error = lane.completes(&ended).expect_err("it has ended").to_string();
+        Err(error.into())
+    });
+    names("it has ended", asks.submit()?.wait(), &["asks", LONG])?;
+    same("their names", &[first.name(), second.name()], &[format!("{:?}", "first"), format!("{LONG:?}")])?;
+    Ok(held.release()?)
+}
+
 fn full(bed: &Bed) -> Outcome {
     let held: Vec<_> = (0..8).map(|_| bed.tasks.join("held").held().submit()).collect::<Result<_, _>>()?;
     let error = bed.tasks.join("one more").submit().expect_err("it is full");

@@ -175,6 +175,19 @@ static void references(Dispatcher *dispatcher)
     OK(overtake_task_release(first));
     OK(overtake_tasks_wait(tasks));
     REQUIRE(runs == 4);
+
+    /* Many tasks later both are still known by their names. */
+    Task *many[100];
+    for (int i = 0; i < 100; i++) {
+        spec.name = "another";
+        many[i] = submit_after(tasks, spec, NULL);
+    }
+    for (int i = 0; i < 100; i++) {
+        OK(overtake_task_release(many[i]));
+    }
+    OK(overtake_tasks_wait(tasks));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "task \"first\" has finished, so its order with \"second\"",
+            overtake_task_before(first, second));
 }
 
 static Task *started_by_another;

@@ -123,6 +123,11 @@ class Tasks(WithDispatcher):
         last.wait()
         self.assertEqual(order, [1, 2, 3, 4])
         self.assertRaises(overtake.Error, first.release)
+        many = [self.tasks.light("another", lambda: None, held=1) for _ in range(100)]
+        for task in many:
+            task.release()
+        self.tasks.wait()
+        self.assertRaisesRegex(overtake.Error, '"first" has finished, so its order with "last"', first.before, last)
 
     def test_an_order_of_launches(self):
         order = []
