@@ -217,7 +217,7 @@ impl Section {
         self.outer.guards.remove(&node);
         let failure = match &ended {
             Err(error) => Some(error.to_string()),
-            Ok(()) => self.arrays.failure().map(|fault| fault.to_string()),
+            Ok(()) => self.arrays.store.tasks.set().loss().map(|fault| fault.to_string()),
         };
         let mut held = shared.enter_here()?;
         // It has failed already where the arrays that it is lent were lost.

@@ -141,7 +141,7 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after)).behind(self.behind);
+        let builder = builder.priority(self.priority).after(before.iter().chain(self.after)).behind(self.behind);
         builder.append(held, &accesses)
     }
 

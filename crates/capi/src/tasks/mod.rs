@@ -36,7 +36,7 @@ impl From<Error> for Failure {
         let code = match &error {
             Error::Refused(Refused::WouldBlock) => codes::OVERTAKE_ERROR_WOULD_BLOCK,
             Error::Refused(Refused::Priority { .. } | Refused::Options(_)) => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
-            Error::Refused(_) => codes::OVERTAKE_ERROR_REFUSED,
+            Error::Refused(_) | Error::NoRoomInside { .. } => codes::OVERTAKE_ERROR_REFUSED,
             Error::Foreign { .. } => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
             Error::Closed { .. } => codes::OVERTAKE_ERROR_CLOSED,
             Error::Failed(_) => codes::OVERTAKE_ERROR_TASK_FAILED,

@@ -405,7 +405,7 @@ pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut ove
     fence(CALL, || {
         let first = any(CALL, task)?;
         let then = find(CALL, other, first.home)?;
-        Ok(first.handle.before(&then)?)
+        Ok(first.handle.precede(&then)?)
     })
 }
 
