@@ -660,6 +660,12 @@ struct overtake_task_spec {
      * Their number.
      */
     size_t after_launch_count;
+    /**
+     * How long overtake_submit waits for room in a full dispatcher: 0 (not at all), nanoseconds, or
+     * OVERTAKE_FOR_EVER. It fails with OVERTAKE_ERROR_WOULD_BLOCK then; in the function of a task, which others may
+     * wait for, with OVERTAKE_ERROR_REFUSED at once. A named task has its place already: 0.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**
@@ -1885,6 +1891,34 @@ int overtake_task_before(struct overtake_task *task, struct overtake_task *other
  * Threads: any.
  */
 int overtake_task_free(struct overtake_task *task);
+
+/**
+ * Leaves the task out, if it has not started: it ends as one that was not run (OVERTAKE_ERROR_TASK_NOT_RUN), and so
+ * do those after it. Tasks before it go on. Writes 1 then, and 0 if it goes on: it has started or ended, is a join, or
+ * is a replay that is several tasks.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `is_cancelled` points at an int.
+ */
+int overtake_task_cancel(struct overtake_task *task,
+                         int *is_cancelled);
+
+/**
+ * Calls `run` once when the task has ended, on the thread that sees it end, or here if it has ended before. It must
+ * not wait. A number that it returns is told to the log, and nothing else. `free_data` is null, or frees the data
+ * behind that, also if this call fails.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `run` and `free_data` take the data on any thread.
+ */
+int overtake_task_when_done(struct overtake_task *task,
+                            overtake_run_callback run,
+                            void *data,
+                            overtake_free_callback free_data);
 
 /**
  * The CUstream of the lane: for kernel launches and for calls of libraries. Its context is current. Work in other

@@ -354,7 +354,7 @@ class Arrays(calls.Owner):
         spec.is_on_device, spec.device = on is not None, on or 0
         spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
         spec.arguments, spec.arguments_count = ctypes.addressof(spec.kept[1]), len(arguments)
-        spec.after, spec.after_count = base._handles(after), len(after)
+        spec.after, spec.after_count = base._handles(after)
         return spec
 
     def submit(self, spec, work):

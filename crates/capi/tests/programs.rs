@@ -327,7 +327,7 @@ const HEADERS: [(&str, &str); 4] =
     [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
 
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 13] = [
+const ALL: [&str; 14] = [
     "copies.c",
     "queue.c",
     "bounds.c",
@@ -336,6 +336,7 @@ const ALL: [&str; 13] = [
     "scopes.cpp",
     "tasks.c",
     "task_refusals.c",
+    "ends.c",
     "tasks.cpp",
     "arrays.c",
     "arrays.cpp",

@@ -5,6 +5,7 @@
 //! | `dispatcher.rs` | dispatchers: opening, closing, counts |
 //! | `set.rs` | sets of tasks, and groups |
 //! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `ends.rs` | functions that hear of the end of a task, and cancelled tasks |
 //! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
@@ -16,6 +17,7 @@
 pub mod answer;
 pub mod callback;
 pub mod dispatcher;
+pub mod ends;
 pub(crate) mod handles;
 mod home;
 pub mod lane;

@@ -130,7 +130,7 @@ class Arrays(WithDispatcher):
         with x.change() as elements:
             elements[3] = 7
             waits = self.sum_of(x, x, y)
-            self.assertFalse(waits.is_done())
+            self.assertFalse(waits.done())
         self.assertEqual(y[3], 14)
 
     def test_memory_of_another_library_is_used_where_it_lies(self):
@@ -151,7 +151,7 @@ class Arrays(WithDispatcher):
 
         with y.on_device(read_write, stream=Stream()) as seen:
             waits = self.sum_of(x, x, y)
-            self.assertFalse(waits.is_done() or synchronized)
+            self.assertFalse(waits.done() or synchronized)
         waits.wait()
         self.assertEqual(synchronized, [1])
         counts = self.arrays.statistics()
