@@ -2197,6 +2197,19 @@ int overtake_array_new(struct overtake_arrays *arrays,
                        struct overtake_array **array);
 
 /**
+ * Makes a token: an array without elements or memory, for an order that is not about memory. Computations use it as
+ * any array, but for reductions, and it counts as written. A function gets an address for it at which there is
+ * nothing, and a kernel has no parameter for it.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `token` points at a handle.
+ */
+int overtake_token_new(struct overtake_arrays *arrays,
+                       struct overtake_array **token);
+
+/**
  * Makes an array of memory that the program owns, with its contents. Nothing is copied: where the array is used in the
  * place of that memory, it is that memory. The results are there again after overtake_array_release, and when the set
  * is closed.

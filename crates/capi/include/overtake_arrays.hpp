@@ -373,6 +373,14 @@ public:
         check(overtake_array_new(get(), count, sizeof(T), &handle));
         return {handle, count};
     }
+    /* A token: an array without elements, for an order that is not about memory. A function gets an empty span for it,
+     * and a kernel has no parameter for it. */
+    array<unsigned char> token()
+    {
+        overtake_array *handle = nullptr;
+        check(overtake_token_new(get(), &handle));
+        return {handle, 0};
+    }
     /* An array in memory of a device that the program owns, until it is released or this is destroyed. */
     template <typename T> array<T> adopt_on_device(T *memory, std::size_t count, unsigned device = 0)
     {

@@ -355,8 +355,8 @@ const ALL: [&str; 15] = [
 /// Tests without a parameter.
 const PLAIN: [(&str, Plain); 21] = [
     ("page.cpp", page_in_cpp),
-    ("page_of_tasks.cpp", |place| lines_of_the_page(place, "tasks.cpp", "overtake::tasks", "it is there\n")),
-    ("page_of_arrays.cpp", |place| lines_of_the_page(place, "arrays.cpp", "overtake::arrays", "2000\n")),
+    ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),
+    ("page_of_arrays.cpp", |place| lines_of_the_page(place, "page_of_arrays.cpp", "overtake::arrays", "2000\n")),
     ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
     ("page_of_arrays.c", |place| page_in_c(place, "data.md", "the sum is 3000\n")),
     ("page_of_pipelines.c", |place| page_in_c(place, "pipelines.md", "3 seen, 2 dropped\n")),

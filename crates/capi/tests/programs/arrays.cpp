@@ -48,6 +48,15 @@ void parts(overtake::arrays &arrays)
     second.close();
     halves[1].change()[3] = 5;
     REQUIRE(numbers.read()[half + 3] == 5);
+    // A token orders functions that share no memory.
+    auto token = arrays.token();
+    std::string seen;
+    for (char name : {'a', 'b', 'c'})
+        arrays.run("append", write(token), [&seen, name](overtake::span<unsigned char> none) {
+            REQUIRE(none.size() == 0);
+            seen += name;
+        }).submit();
+    arrays.run("look", read(token), [&seen](overtake::span<const unsigned char>) { REQUIRE(seen == "abc"); }).submit().wait();
     // Objects may be moved, and kept in containers.
     std::vector<overtake::array<std::int32_t>> several;
     several.push_back(std::move(numbers));

@@ -73,6 +73,26 @@ class Arrays(WithDispatcher):
     def sum_of(self, left, right, total, **options):
         return self.add(COUNT // 256, 256, **options)(left, right, total, COUNT)
 
+    def test_a_token_is_an_order_alone(self):
+        token, seen, may_end = self.arrays.token(), [], threading.Event()
+
+        def first(none):
+            may_end.wait(20)
+            seen.append(("first", len(none)))
+
+        held = self.arrays.host("first", first, overtake.write(token))
+        self.arrays.launch("second", lambda lane, none: seen.append(("second", none.shape[0])), overtake.read(token))
+        third = self.arrays.host("third", lambda none: seen.append(("third", len(none))), overtake.write(token))
+        self.assertEqual((seen, token.shape, token.nbytes), ([], (0,), 0))
+        may_end.set()
+        third.wait()
+        self.assertEqual(seen, [("first", 0), ("second", 0), ("third", 0)])
+        held.wait()
+        with token.read() as none:
+            self.assertEqual(len(none), 0)
+        text = "a reduction has an element_type|reduces to a token"
+        self.assertRaisesRegex(overtake.Error, text, self.arrays.host, "sum", print, overtake.reduce(token))
+
     def test_the_order_and_the_copies_follow_from_the_arguments(self):
         x, y = self.arrays.array_of(range(COUNT)), self.arrays.array(COUNT)
         z = self.arrays.array((64, 64))
