@@ -2,7 +2,6 @@
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::time::Duration;
 
 use copies::Priority;
 use hal::Nanos;
@@ -182,7 +181,7 @@ pub unsafe extern "C" fn overtake_submit(
                 Some(Nanos::ZERO) => Ok(builder.submit_named()?),
                 _ if is_named != 0 => Err(Failure::argument(&format!("{CALL}: a named task waits for no room"))),
                 None => Ok(builder.submit_when_room()?),
-                Some(span) => match builder.submit_within(Duration::from_nanos(span.0))? {
+                Some(span) => match builder.submit_within(span.into())? {
                     Ok(handle) => Ok(handle),
                     Err(_full) if is_inside() => Err(Error::NoRoomInside { task: format!("{name:?}") }.into()),
                     Err(_full) => Err(Error::from(Refused::WouldBlock).into()),
