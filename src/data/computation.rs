@@ -167,9 +167,9 @@ impl<'c> Computation<'c> {
         self
     }
 
-    /// It also comes after this task, beside those whose results it uses.
-    pub fn after(mut self, task: &Handle) -> Computation<'c> {
-        self.after.push(task.clone());
+    /// It also comes after these tasks, beside those whose results it uses.
+    pub fn after<'h>(mut self, tasks: impl IntoIterator<Item = &'h Handle>) -> Computation<'c> {
+        self.after.extend(tasks.into_iter().cloned());
         self
     }
 

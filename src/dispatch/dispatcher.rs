@@ -154,7 +154,7 @@ impl Dispatcher {
     }
 
     /// A picture of the tasks that have not ended, as text for Graphviz: what each does, its priority and how far it
-    /// is, and the edges that still stand. The dispatcher's lock is held while the text is written.
+    /// is, and the edges that still stand. The dispatcher does nothing else while the text is written.
     #[must_use]
     pub fn dot(&self) -> String {
         self.shared.enter_here().map(|held| held.graph.dot()).unwrap_or_default()

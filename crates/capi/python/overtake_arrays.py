@@ -90,6 +90,7 @@ def _prototypes():
         "arrays_read_times": [_pointer, _TELL, _pointer],
         "arrays_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
         "array_new": [_pointer, _size, _size, place],
+        "token_new": [_pointer, place],
         "array_adopt": [_pointer, ctypes.POINTER(_AdoptSpec), place],
         "array_view": [_pointer, _size, _size, place],
         "array_release": [_pointer],
@@ -260,6 +261,11 @@ class Arrays(calls.Owner):
         shape, dtype = uses.shape_of(shape), exchange.type_name(dtype)
         return Array(self, shape, dtype, "array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
 
+    def token(self):
+        """A token: an array without elements, for an order that is not about memory, of a file, say. Functions use it
+        as any array (`overtake.read`, `overtake.write`), and get an empty view for it."""
+        return Array(self, (0,), "uint8", "token_new", self._handle)
+
     def array_of(self, contents, dtype=None):
         """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers. With a
         `dtype` each element becomes one of that type; one that cannot raises `TypeError` or `ValueError`."""
@@ -356,7 +362,7 @@ class Arrays(calls.Owner):
         spec.is_on_device, spec.device = on is not None, on or 0
         spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
         spec.arguments, spec.arguments_count = ctypes.addressof(spec.kept[1]), len(arguments)
-        spec.after, spec.after_count = base._handles(after), len(after)
+        spec.after, spec.after_count = base._handles(after)
         return spec
 
     def submit(self, spec, work):

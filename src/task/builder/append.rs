@@ -23,7 +23,7 @@ impl<'n> TaskBuilder<'_, 'n> {
     }
 
     /// Leaves the work where it is if there is no node for it.
-    fn try_append(&mut self, held: &mut State, accesses: &[Access]) -> Result<Handle, Error> {
+    pub(super) fn try_append(&mut self, held: &mut State, accesses: &[Access]) -> Result<Handle, Error> {
         let (set, mut after) = (self.set, self.nodes_before(held)?);
         if self.follows_failure()
             && let Some(handle) = Handle::behind_a_failure(self.all_before(), self.name, || format!("{:?}", self.name))

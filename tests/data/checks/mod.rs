@@ -20,6 +20,7 @@ pub mod serial;
 mod streams;
 pub mod threads;
 mod times;
+mod tokens;
 mod transfers;
 mod views;
 mod workspaces;
@@ -63,6 +64,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
+    tokens: order_computations pass_failures_on have_guards on_two_devices refused;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
     workspaces: of_each_lane goes_behind_the_last_work foreign;

@@ -161,7 +161,7 @@ pub fn foreign(rig: &Rig) -> Outcome {
     let error = other.tasks.join("second").after(&first).submit().expect_err("it is of another dispatcher");
     ensure!(error.to_string().contains("task \"second\" cannot be ordered"), "{error}");
     let second = other.tasks.join("second").held().submit()?;
-    let error = first.before(&second).expect_err("it is of another dispatcher");
+    let error = first.precede(&second).expect_err("it is of another dispatcher");
     ensure!(matches!(error, Error::Foreign { .. }), "{error}");
     let theirs = second.clone();
     let inside = bed.tasks.kernel("inside", move |lane: &mut Lane<'_>| {
@@ -213,11 +213,11 @@ pub fn cycles(rig: &Rig) -> Outcome {
     let bed = bed::open_with(rig, DispatchOptions { tasks_max: 8, ..DispatchOptions::default() })?;
     let first = bed.tasks.join("first").held().submit()?;
     let second = bed.tasks.join("second").after(&first).submit()?;
-    let error = second.before(&first).expect_err("a circle");
+    let error = second.precede(&first).expect_err("a circle");
     ensure!(error.to_string().contains("\"first\" -> \"second\" -> \"first\""), "{error}");
     first.release()?;
     second.wait()?;
-    let error = first.before(&second).expect_err("both have ended");
+    let error = first.precede(&second).expect_err("both have ended");
     ensure!(matches!(error, Error::Refused(Refused::Finished { .. })), "{error}");
     full(&bed)
 }
@@ -243,10 +243,10 @@ pub fn ended(rig: &Rig) -> Outcome {
         ensure!(names.iter().all(|name| error.contains(&format!("{name:?}"))), "{what}: {error}");
         Ok(())
     };
-    names("both have ended", first.before(&second), &["first", LONG])?;
-    names("the second has ended", held.before(&second), &[LONG, "held"])?;
-    names("the first has ended", second.before(&held), &[LONG, "held"])?;
-    names("the first has failed", failed.before(&held), &["failed", "held"])?;
+    names("both have ended", first.precede([&second]), &["first", LONG])?;
+    names("the second has ended", held.precede([&second]), &[LONG, "held"])?;
+    names("the first has ended", second.precede([&held]), &[LONG, "held"])?;
+    names("the first has failed", failed.precede([&held]), &["failed", "held"])?;
     names("it has ended", second.hold(), &[LONG])?;
     names("it has ended", first.release(), &["first"])?;
     let ended = second.clone();

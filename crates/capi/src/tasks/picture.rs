@@ -11,9 +11,9 @@ use crate::tasks::dispatcher::{dot_of, overtake_dispatcher};
 /// A picture of the tasks that have not ended, as text for Graphviz with a NUL at its end: what each does, its priority
 /// and how far it is, and the edges that still stand. `needed` is null, or receives the size with the NUL. It does so
 /// too if `size` is too small or `buffer` is null: the call then returns OVERTAKE_ERROR_BUFFER_TOO_SMALL. The text may
-/// grow before the next call, so pass a little more than the needed size.
+/// grow before the next call, so pass half as much again.
 ///
-/// Threads: any. Other threads that submit wait while the text is written.
+/// Threads: any. The dispatcher does nothing else while the text is written: it is for looking, not for watching.
 ///
 /// # Safety
 /// `buffer` is null or has `size` bytes; `needed` is null or points at a size_t.
