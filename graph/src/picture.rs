@@ -12,7 +12,9 @@ impl Graph {
     #[must_use]
     pub fn dot(&self) -> String {
         let mut text = "digraph tasks {\n  node [shape=box, style=filled];\n".to_owned();
-        let live = |slot: &Slot| slot.is_absent || slot.stage != Stage::Ended;
+        // Slots that are kept for tasks to come have neither a name nor an edge.
+        let is_expected = |slot: &Slot| slot.is_kept || slot.out.first != NONE;
+        let live = |slot: &Slot| slot.stage != Stage::Ended && (!slot.is_absent || is_expected(slot));
         let mut nodes: Vec<u32> = (0..self.nodes.all().len() as u32).filter(|node| live(&self.nodes[*node])).collect();
         nodes.sort_unstable_by_key(|node| self.nodes[*node].number);
         for node in &nodes {
@@ -46,7 +48,7 @@ impl Graph {
             Kind::Light => "light".to_owned(),
         };
         let stage = match slot.stage {
-            _ if slot.is_absent => "named, not submitted".to_owned(),
+            _ if slot.is_absent => if slot.is_kept { "named, not submitted" } else { "on its way" }.to_owned(),
             Stage::Waiting if slot.held > 0 => "held".to_owned(),
             Stage::Waiting => "waits".to_owned(),
             Stage::Ready => "ready".to_owned(),
@@ -89,6 +91,10 @@ mod tests {
     #[test]
     fn nodes_that_have_not_ended_stand_with_their_edges() {
         let mut graph = Graph::new(Options::default()).unwrap();
+        assert!((0..3).all(|_| graph.reserve().is_some()));
+        assert_eq!(graph.dot().lines().count(), 3, "numbers for tasks to come are none: {}", graph.dot());
+        graph.named("named").unwrap();
+        assert!(graph.dot().contains("named, not submitted"), "{}", graph.dot());
         let first = add(&mut graph, "first", &[], 0);
         let held = add(&mut graph, "a \"held\" one", &[first], 1);
         add(&mut graph, "last", &[held, first], 0);

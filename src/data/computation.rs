@@ -22,6 +22,15 @@ use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Lane, Submitted};
 use crate::work::retry::ONCE;
 
+/// Waits for a computation that ends without a later call of this thread. Its handle tells the outcome.
+fn wait_for_serial(store: &Store, task: &Handle) -> Result<(), Error> {
+    let shared = store.tasks.shared();
+    if !is_inside(Arc::as_ptr(shared) as usize) && !shared.enter_here()?.graph.is_held(task.node()) {
+        let _ended = task.wait();
+    }
+    Ok(())
+}
+
 /// A computation that is being described. [`Computation::submit`] submits it; dropping it does nothing.
 #[must_use = "a computation does nothing until it is submitted"]
 pub struct Computation<'c> {
@@ -212,28 +221,14 @@ impl<'c> Computation<'c> {
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
         let behind = chosen.as_ref().and_then(Chosen::behind);
-        let is_waited_for = store.is_serial && self.may_be_waited_for()?;
         let task = self.submit_at(place, behind.as_ref(), &expected_ns)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, &task);
         }
-        if is_waited_for {
-            // The handle tells the outcome.
-            let _ended = task.wait();
+        if store.is_serial {
+            wait_for_serial(store, &task)?;
         }
         Ok(task)
-    }
-
-    /// Whether it ends without a later call of the thread that submits it.
-    fn may_be_waited_for(&self) -> Result<bool, Error> {
-        let shared = self.store.tasks.shared();
-        if self.references > 0 || is_inside(Arc::as_ptr(shared) as usize) {
-            return Ok(false);
-        }
-        let mut held = shared.enter_here()?;
-        let after: Vec<_> = self.after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();
-        let accesses: Vec<_> = self.claims.iter().map(Claim::access).collect();
-        Ok(held.graph.would_follow(&after, &accesses).is_ok_and(|before| before.is_empty()))
     }
 
     /// The devices that it goes to where it fails in this place.

@@ -31,8 +31,9 @@ pub struct ArrayOptions {
     pub measures: bool,
     /// A submission of a computation returns when the computation has ended, as GrCUDA's serial policy has it: for
     /// programs under a debugger, where the call that stands still is the one that fails. Its outcome is in its handle
-    /// as ever. Three kinds are not waited for: those that are held, those that come after a task that has not ended,
-    /// and those that the function of a task submits.
+    /// as ever. Not waited for are those that cannot end without a later call (held, or behind something that is, in a
+    /// stopped set, in an open group), and those that the function of a task submits. Where all workers run functions
+    /// that wait for the thread that submits, a function of the host waits for ever: have one worker more.
     pub is_serial: bool,
     /// The bandwidths between memories: bytes come from the nearest one, and some selections ask for them.
     pub bandwidth: Option<Bandwidth>,

@@ -800,8 +800,8 @@ struct overtake_arrays_options {
     uint32_t measures;
     /**
      * 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
-     * Not waited for are those that are held, those that come after a task that has not ended, and those that the
-     * function of a task submits.
+     * Not waited for are those that cannot end without a later call (held, or behind something that is, in a stopped
+     * set, in an open group), and those that the function of a task submits.
      */
     uint32_t serial;
 };

@@ -1,8 +1,10 @@
 //! With `is_serial` a submission returns when its computation has ended (GR-11), if it can.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
-use overtake::data::{ArrayOptions, discard, read, read_write};
+use overtake::data::{ArrayOptions, Arrays, Sum, discard, read, read_write, reduce};
+use overtake::task::Tasks;
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -10,6 +12,8 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
+/// The elements of a transfer that takes a while.
+const MANY: usize = 1 << 20;
 
 fn open(rig: &Rig) -> Result<Bed, Failure> {
     bed::open_with(rig, rig.shared_driver(), ArrayOptions { is_serial: true, ..ArrayOptions::default() })
@@ -61,18 +65,56 @@ pub fn waits_for_no_later_call(rig: &Rig) -> Outcome {
     same("each has run once", &array.read()?[0], &8.0)
 }
 
+/// The same for partial results of a held computation, for sets that are stopped, and while a group is open.
+pub fn waits_for_nothing_held(rig: &Rig) -> Outcome {
+    let bed = open(rig)?;
+    let (one, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array_of(&[0.0_f32; COUNT])?);
+    let held = doors::add_up(&bed, "held", (read(&one), reduce(&sum, Sum)), COUNT).held().submit()?;
+    let seen = bed.arrays.host("seen", (read(&sum),), |_| Ok(())).submit()?;
+    ensure!(!seen.is_done(), "it needs the results of a held computation");
+    held.release()?;
+    seen.wait()?;
+
+    let group = bed.tasks.group()?;
+    let grouped = doors::add(&bed, "grouped", &one, &one, &sum).submit()?;
+    ensure!(!grouped.is_done(), "a group is open");
+    drop(group);
+    grouped.wait()?;
+
+    let set = Tasks::new(&bed.dispatcher);
+    let arrays = Arrays::of(set.clone(), ArrayOptions { is_serial: true, ..ArrayOptions::default() })?;
+    let array = arrays.array::<u32>(&[1])?;
+    set.stop();
+    let stopped = arrays.host("stopped", (discard(&array),), |_| Ok(())).submit()?;
+    ensure!(!stopped.is_done(), "its set is stopped");
+    set.start()?;
+    Ok(stopped.wait()?)
+}
+
+/// Behind a transfer that is under way it waits.
+pub fn waits_behind_transfers(rig: &Rig) -> Outcome {
+    let bed = open(rig)?;
+    let (big, sum) = (bed.arrays.array_of(&vec![1.0_f32; MANY])?, bed.arrays.array::<f32>(&[MANY])?);
+    read(&big).to_device()?;
+    let after = doors::add(&bed, "after", &big, &big, &sum).submit()?;
+    ensure!(after.is_done(), "the transfer before it ends by itself");
+    Ok(())
+}
+
 /// The function of a task submits without waiting: it is of the dispatcher that would have to go on.
 pub fn waits_in_no_function(rig: &Rig) -> Outcome {
     let bed = open(rig)?;
     let array = Arc::new(bed.arrays.array::<u32>(&[1])?);
     let (arrays, target) = (bed.arrays.clone(), Arc::clone(&array));
+    let (returned, has_returned) = channel();
     let outer = bed.tasks.host("outer", move || {
-        let inner = arrays.host("inner", (discard(&*target),), |(target,)| {
+        let inner = arrays.host("inner", (discard(&*target),), move |(target,)| {
+            has_returned.recv()?;
             target[0] = 7;
             Ok(())
         });
         inner.submit()?;
-        Ok(())
+        Ok(returned.send(())?)
     });
     outer.submit()?.wait()?;
     bed.arrays.wait()?;

@@ -11,5 +11,8 @@ pub fn functions_submit() -> Outcome {
 
 /// Where a submission that waits for what it may not stands still; virtual time would say so.
 pub fn serial_submissions() -> Outcome {
-    on_real_time(serial::waits_for_no_later_call)
+    on_real_time(|rig| {
+        serial::waits_for_no_later_call(rig)?;
+        serial::waits_for_nothing_held(rig)
+    })
 }

@@ -58,8 +58,8 @@ pub struct ArraysOptions {
     /// in any case.
     pub measures: u32,
     /// 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
-    /// Not waited for are those that are held, those that come after a task that has not ended, and those that the
-    /// function of a task submits.
+    /// Not waited for are those that cannot end without a later call (held, or behind something that is, in a stopped
+    /// set, in an open group), and those that the function of a task submits.
     pub serial: u32,
 }
 
