@@ -94,7 +94,7 @@ impl Graph {
         Ok(found)
     }
 
-    /// Whether the node cannot end without a later call: it is held, or one before it is, or has a name and has not been
+    /// Whether the node cannot end without a later call: it or one before it is held, or has a name and has not been
     /// submitted, or a group is open.
     #[must_use]
     pub fn is_held(&self, node: NodeId) -> bool {
