@@ -142,13 +142,14 @@ impl Handle {
         Ok(kept().unwrap_or_else(|| held.graph.label(self.node)))
     }
 
-    /// The refusal names this task, which the dispatcher may not know any more.
+    /// The refusal names this task, if that has ended: the dispatcher does not know it any more, or knows another one
+    /// by its number. It takes no lock of the dispatcher's, which may be held.
     pub(crate) fn naming(&self, mut error: Error) -> Error {
         if let Error::Refused(refused) = &mut error
-            && let Some(task) = refused.task_mut().filter(|task| task.id == self.node && task.name.is_empty())
-            && let Ok(label) = self.known()
+            && let Some(task) = refused.task_mut().filter(|task| task.id == self.node)
+            && let Some(name) = self.outcome.name()
         {
-            *task = label;
+            task.name = name;
         }
         error
     }
@@ -226,9 +227,14 @@ impl Handle {
     pub fn raise(&self, to: Priority) -> Result<(), Error> {
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        held.graph.set_priority(self.node, to)?;
+        let raised = held.graph.set_priority(self.node, to);
         shared.pump(held);
-        Ok(())
+        raised.map_err(|mut refused| {
+            if let (Refused::Priority { task, .. }, Some(name)) = (&mut refused, self.outcome.name()) {
+                *task = name;
+            }
+            refused.into()
+        })
     }
 }
 

@@ -18,8 +18,8 @@ impl<'n> TaskBuilder<'_, 'n> {
     /// behind the lock then.
     pub(crate) fn append(mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let appended = self.try_append(held, accesses);
-        held.dead.add_refused(self.work);
-        appended
+        held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
+        appended.map_err(|error| self.all_before().fold(error, |error, first| first.naming(error)))
     }
 
     /// Leaves the work where it is if there is no node for it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hal::Nanos;
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Handle, Lane, More, Refused};
+use overtake::task::{Error, Handle, Lane, More, Order, Refused};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -234,6 +234,11 @@ pub fn ended(rig: &Rig) -> Outcome {
         task.wait()?;
     }
     failed.wait().expect_err("its function fails");
+    let behind = bed.tasks.join("behind").after(&failed).submit()?;
+    let later = bed.tasks.join("later").held().submit()?;
+    let error = behind.precede([&later]).expect_err("it was not run").to_string();
+    ensure!(error.contains("\"behind\""), "not the name of the one that failed: {error}");
+    later.release()?;
     let others: Vec<_> = (0..300).map(|_| bed.tasks.join("another").held().submit()).collect::<Result<_, _>>()?;
     others.iter().try_for_each(Handle::release)?;
     bed.tasks.wait()?;
@@ -248,6 +253,7 @@ pub fn ended(rig: &Rig) -> Outcome {
     names("the first has ended", second.precede([&held]), &[LONG, "held"])?;
     names("the first has failed", failed.precede([&held]), &["failed", "held"])?;
     names("it has ended", second.hold(), &[LONG])?;
+    names("it has ended", second.raise(Priority::new(200).expect("a priority")), &[LONG])?;
     names("it has ended", first.release(), &["first"])?;
     let ended = second.clone();
     let asks = bed.tasks.kernel("asks", move |lane: &mut Lane<'_>| {
@@ -255,6 +261,13 @@ pub fn ended(rig: &Rig) -> Outcome {
         Err(error.into())
     });
     names("it has ended", asks.submit()?.wait(), &["asks", LONG])?;
+    let physx = bed::open_with(rig, DispatchOptions { order: Order::PhysX, ..DispatchOptions::default() })?;
+    let before = physx.tasks.join("before").submit()?;
+    before.wait()?;
+    for _ in 0..300 {
+        physx.tasks.join("another").submit()?.wait()?;
+    }
+    names("it has ended", physx.tasks.join("behind").after(&before).submit().map(drop), &["before", "behind"])?;
     same("their names", &[first.name(), second.name()], &[format!("{:?}", "first"), format!("{LONG:?}")])?;
     Ok(held.release()?)
 }
