@@ -228,6 +228,7 @@ pub fn ended(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [first, second] = ["first", LONG].map(|name| bed.tasks.join(name).held().submit());
     let [first, second] = [first?, second?];
+    let later = bed.tasks.join("later").held().submit()?;
     let failed = bed.tasks.host("failed", || Err("it fails".into())).submit()?;
     for task in [&first, &second] {
         task.release()?;
@@ -235,7 +236,6 @@ pub fn ended(rig: &Rig) -> Outcome {
     }
     failed.wait().expect_err("its function fails");
     let behind = bed.tasks.join("behind").after(&failed).submit()?;
-    let later = bed.tasks.join("later").held().submit()?;
     let error = behind.precede([&later]).expect_err("it was not run").to_string();
     ensure!(error.contains("\"behind\""), "not the name of the one that failed: {error}");
     later.release()?;
