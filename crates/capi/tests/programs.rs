@@ -25,7 +25,11 @@ const PROGRAMS_A_PROCESS: usize = 5;
 enum Linked {
     Shared,
     Static,
+    /// The static one, with gcc's sanitizers for addresses, leaks and undefined behaviour, where gcc has them.
+    Checked,
 }
+
+const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 type Test = dyn Fn(&Place) -> Result<(), Failed> + Send;
 
@@ -35,13 +39,23 @@ struct Place {
     /// The C library, under its installed names.
     installed: PathBuf,
     programs: Binaries<PathBuf>,
+    has_sanitizers: bool,
 }
 
 impl Place {
     fn new() -> Place {
         let folder = common::folder("programs");
         let (driver, installed) = (common::driver(&folder), common::library(&folder));
-        Place { folder, driver, installed, programs: Binaries::none() }
+        let has_sanitizers = Place::links_sanitizers(&folder);
+        Place { folder, driver, installed, programs: Binaries::none(), has_sanitizers }
+    }
+
+    fn links_sanitizers(folder: &Path) -> bool {
+        let source = folder.join("sanitizers.c");
+        std::fs::write(&source, "int main(void) { return 0; }\n").expect("the folder is ours");
+        let mut command = Command::new("gcc");
+        let built = command.args(SANITIZERS).arg(&source).arg("-o").arg(source.with_extension("")).output();
+        built.is_ok_and(|output| output.status.success())
     }
 
     /// The compiler of a source, in the standard that its programs are written in.
@@ -58,7 +72,11 @@ impl Place {
     }
 
     fn build(&self, source: &Path, linked: Linked) -> Result<PathBuf, String> {
-        let suffix = if linked == Linked::Shared { "shared" } else { "static" };
+        let suffix = match linked {
+            Linked::Shared => "shared",
+            Linked::Static => "static",
+            Linked::Checked => "checked",
+        };
         let binary = self.folder.join(format!("{}_{suffix}", stem(source)));
         self.programs.get(binary.clone(), || self.link(source, linked, binary))
     }
@@ -68,8 +86,11 @@ impl Place {
         command.arg(source).arg("-o").arg(&binary).arg("-pthread").arg("-L").arg(&self.driver);
         match linked {
             Linked::Shared => command.arg("-L").arg(&self.installed).args(["-lovertake", "-ldl"]),
-            Linked::Static => command.arg(self.installed.join("libovertake.a")).args(STATIC_NEEDS),
+            Linked::Static | Linked::Checked => command.arg(self.installed.join("libovertake.a")).args(STATIC_NEEDS),
         };
+        if linked == Linked::Checked && self.has_sanitizers {
+            command.args(SANITIZERS);
+        }
         // A program that makes no driver call of its own must not depend on the driver.
         common::succeed(command.args(["-Wl,--as-needed", "-lcuda"]))?;
         Ok(binary)
@@ -333,7 +354,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("overtake_pipelines.hpp", "c++20"),
 ];
 
-/// Programs that run with the shared and with the static library.
+/// Programs that run with the shared library, and with the static one and sanitizers.
 const ALL: [&str; 15] = [
     "copies.c",
     "queue.c",
@@ -393,9 +414,6 @@ fn main() {
         add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {
-        for source in ALL {
-            add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
-        }
         for source in ["priority.c", "priority.cpp"] {
             add(format!("example_{source}_{suffix}"), Box::new(move |place| runs(place, &example(source), linked)));
         }
@@ -403,11 +421,16 @@ fn main() {
         add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
+    for (suffix, linked) in [("shared", Linked::Shared), ("checked", Linked::Checked)] {
+        for source in ALL {
+            add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
+        }
+    }
     for (name, test) in PLAIN {
         add(name.to_owned(), Box::new(test));
     }
     add("random".to_owned(), Box::new(|place| random(place, Linked::Shared, |_| {})));
-    add("random_static".to_owned(), Box::new(|place| random(place, Linked::Static, |_| {})));
+    add("random_checked".to_owned(), Box::new(|place| random(place, Linked::Checked, |_| {})));
     let off = |program: &mut Command| {
         program.env("OVERTAKE", "off");
     };
