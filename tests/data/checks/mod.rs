@@ -16,6 +16,7 @@ mod retries;
 mod room;
 mod scenarios;
 mod sections;
+pub mod storms;
 mod streams;
 pub mod threads;
 mod times;
@@ -42,7 +43,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
-    failures: of_a_computation unwritten aliased repeated;
+    failures: of_a_computation unwritten aliased repeated beside_the_host;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full
@@ -58,6 +59,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
         give_their_priority;
+    storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
