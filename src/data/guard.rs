@@ -11,6 +11,7 @@ use graph::{Location, Priority};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
+use crate::data::drain::was_given_up;
 use crate::data::record::{Keeps, Node};
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
@@ -36,7 +37,8 @@ impl Hold {
         loop {
             match Hold::try_take(&claims, elements, at, priority)? {
                 Ok(hold) => return Ok(hold),
-                Err((Error::NotRun { .. }, false)) => {}
+                // Behind the end of the arrays it might wait for what no longer comes.
+                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => {}
                 Err((refused, _)) => return Err(refused),
             }
         }

@@ -40,7 +40,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         of_templates counts_once pinned;
-    end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function
+    end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
+        in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
     failures: of_a_computation unwritten aliased repeated beside_the_host;
