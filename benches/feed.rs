@@ -259,11 +259,11 @@ fn bulk(bed: &mut Bed, seconds: u64) -> Result<()> {
 
 /// The time from the commit of a frame to its result, which is checked.
 fn frame(host: &dyn Host, feeder: &mut Feeder, results: &mut FeedResults, number: u64) -> Result<Nanos> {
-    let mut stage = feeder.acquire_for(HANGS)?.ok_or("no stage becomes free")?;
+    let mut stage = feeder.acquire_for(HANGS.into())?.ok_or("no stage becomes free")?;
     stage.bytes_mut()[..4].copy_from_slice(&(number as u32).to_le_bytes());
     let committed = host.now();
     stage.commit()?;
-    let result = results.wait_for(HANGS)?.ok_or("no result comes")?;
+    let result = results.wait_for(HANGS.into())?.ok_or("no result comes")?;
     let sum: u64 = result.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).sum();
     if sum != number {
         return Err(format!("frame {number} has the sum {sum}").into());
@@ -316,7 +316,7 @@ fn children(how: &str) -> Result<bool> {
     let bed = Bed::open()?;
     let (mut feeder, mut results, kernel) = bed.feed(4096, 4)?;
     feeder.acquire()?.commit()?;
-    drop(results.wait_for(HANGS)?.ok_or("the next process gets no result")?);
+    drop(results.wait_for(HANGS.into())?.ok_or("the next process gets no result")?);
     feeder.close()?;
     kernel.wait()?;
     Ok(ended && line.trim() == "runs")

@@ -153,7 +153,7 @@ fn the_producer_is_ahead_by_exactly_the_stages() {
     }
     for number in 0..7 {
         assert!(feeder.try_acquire().unwrap().is_none(), "a fourth stage");
-        assert!(feeder.acquire_for(SPAN).unwrap().is_none(), "a fourth stage, later");
+        assert!(feeder.acquire_for(SPAN.into()).unwrap().is_none(), "a fourth stage, later");
         let result = results.wait().unwrap();
         assert_eq!(result.number(), number);
         assert_eq!(result.len(), 8 * BLOCKS as usize);
@@ -168,7 +168,7 @@ fn a_wait_that_timed_out_succeeds_later() {
     let bed = Bed::new();
     let (mut feeder, mut results, _kernel) = bed.start(options(2)).unwrap();
     let began = bed.driver.host().now();
-    assert!(results.wait_for(SPAN).unwrap().is_none());
+    assert!(results.wait_for(SPAN.into()).unwrap().is_none());
     assert!(results.try_wait().unwrap().is_none());
     assert!(bed.driver.host().now() >= began + SPAN);
     let _given_up = feeder.acquire().unwrap();

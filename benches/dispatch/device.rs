@@ -125,7 +125,7 @@ fn measure(
                 1 => {
                     for before in &shaped.before {
                         let task = tasks.kernel("task", bed.launch());
-                        let task = task.after_all(before.iter().map(|before| &handles[*before]));
+                        let task = task.after(before.iter().map(|before| &handles[*before]));
                         handles.push(task.submit()?);
                     }
                 }

@@ -114,7 +114,7 @@ impl Shape<'_> {
         }
         for before in &self.before {
             let task = self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done));
-            let task = task.after_all(before.iter().map(|before| &self.handles[*before]));
+            let task = task.after(before.iter().map(|before| &self.handles[*before]));
             self.handles.push(task.submit().expect("there is room"));
         }
     }

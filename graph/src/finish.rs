@@ -108,10 +108,16 @@ impl Graph {
     }
 
     /// The node, which callers may hold, is never to run: it fails with this cause, and so do those after it. Returns
-    /// whether it was waiting. Others run, or have run.
+    /// whether it had not started. Others run, or have run; PhysX starts nodes of the device when they are ready, and
+    /// nodes that are not submitted are not known yet.
     pub fn give_up(&mut self, node: NodeId, cause: Cause) -> bool {
-        let is_waiting = |node: &u32| self.nodes[*node].stage == Stage::Waiting && !self.nodes[*node].is_absent;
-        let Some(node) = self.nodes.find(node).filter(is_waiting) else { return false };
+        let Some(node) = self.nodes.find(node) else { return false };
+        let slot = &self.nodes[node];
+        match slot.stage {
+            Stage::Waiting if !slot.is_absent => {}
+            Stage::Ready if slot.turns == 0 && !(self.is_physx() && slot.kind.is_device()) => self.dequeue(node),
+            _ => return false,
+        }
         let slot = &mut self.nodes[node];
         slot.poison = slot.poison.or(Some(cause));
         (slot.references, slot.held) = (0, 0);

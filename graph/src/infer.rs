@@ -1,5 +1,6 @@
 //! Inference: the nodes that a new one comes after because of the data that it uses.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::data::{Access, DataId, Mode};
@@ -91,6 +92,26 @@ impl Graph {
         told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
         found.retain(|id| self.stage(*id) != Stage::Ended);
         Ok(found)
+    }
+
+    /// Whether the node cannot end without a later call: it or one before it is held, or has a name and has not been
+    /// submitted, or a group is open.
+    #[must_use]
+    pub fn is_held(&self, node: NodeId) -> bool {
+        let (mut seen, mut left) = (BTreeSet::new(), Vec::from_iter(self.nodes.find(node)));
+        while let Some(node) = left.pop() {
+            let slot = &self.nodes[node];
+            if slot.held > 0 || slot.is_absent || self.open_groups > 0 {
+                return true;
+            }
+            let mut edge = slot.into;
+            while edge != NONE {
+                let before = self.edge(edge).from;
+                left.extend(seen.insert(before).then_some(before));
+                edge = self.edge(edge).into_next;
+            }
+        }
+        false
     }
 
     /// The nodes, not ended, that a later use of data may have to come after: GrCUDA's frontier (GR-01).

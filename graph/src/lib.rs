@@ -57,6 +57,7 @@ mod node;
 mod nodes;
 mod options;
 mod passes;
+mod picture;
 pub mod plan;
 mod points;
 mod queue;

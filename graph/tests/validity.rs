@@ -151,26 +151,30 @@ impl Program {
         self.bytes[bytes].fill(byte);
     }
 
-    /// The memory goes. Bytes that are not elsewhere too, and will not be, are copied to another one before.
+    /// The memory goes. Bytes that are not elsewhere already are copied to another one before, if they are not on their
+    /// way there.
     fn leaves(&mut self, bytes: Range<usize>, place: Location) {
         let (range, to) = (bytes.start as u64..bytes.end as u64, PLACES[usize::from(place == PLACES[0])]);
         let (validity, nodes) = (&mut self.validity, &self.nodes);
         let needs = validity.needs_to_leave(&range, (place, to), |node| nodes[*node]);
+        let is_copied = |byte: &Byte| {
+            let is_pending = |by: &Option<usize>| by.is_some_and(|by| nodes[by] == Progress::Pending);
+            let is_other_sure = |(at, by): &(Location, Option<usize>)| *at != place && !is_pending(by);
+            byte.at.iter().any(|(at, _)| *at == place)
+                && !byte.at.iter().any(|other| is_other_sure(other) || other.0 == to)
+        };
+        let expected: Vec<usize> = bytes.clone().filter(|at| is_copied(&self.bytes[*at])).collect();
         let mut copied = Vec::new();
         for fetch in needs.fetches {
             let transfer = self.node();
             self.validity.arrives(&fetch.bytes, to, &transfer);
             for at in fetch.bytes.map(|at| at as usize) {
-                assert!(self.bytes[at].at.iter().all(|(it, _)| *it == place), "no other memory has it");
                 self.bytes[at].at.push((to, Some(transfer)));
                 copied.push(at);
             }
         }
-        let is_only_there = |byte: &Byte| byte.at.iter().all(|(at, _)| *at == place) && !byte.at.is_empty();
-        assert!(
-            bytes.clone().all(|at| copied.contains(&at) || !is_only_there(&self.bytes[at])),
-            "each such byte is copied"
-        );
+        copied.sort_unstable();
+        assert_eq!(copied, expected, "bytes that no other memory has already");
         self.validity.leaves(&range, place);
         self.bytes[bytes].iter_mut().for_each(|byte| byte.at.retain(|(at, _)| *at != place));
     }

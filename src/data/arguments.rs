@@ -18,21 +18,26 @@ const FEW: usize = 8;
 #[derive(Debug, Default)]
 pub struct Packed {
     arguments: Arguments,
-    /// The arguments that are addresses of uses, by number.
-    uses: SmallVec<[u32; FEW]>,
+    /// The arguments that are addresses of uses, by number; none of a token.
+    uses: SmallVec<[Option<u32>; FEW]>,
 }
 
 impl Packed {
     #[inline]
-    fn add_use(&mut self) {
-        self.uses.push(self.arguments.count() as u32);
+    fn add_use(&mut self, is_token: bool) {
+        if is_token {
+            return self.uses.push(None);
+        }
+        self.uses.push(Some(self.arguments.count() as u32));
         self.arguments.push_address(DevicePtr(0));
     }
 
     /// Gives each use its address.
     pub(super) fn set(&mut self, addresses: &[u64]) {
         for (number, address) in self.uses.iter().zip(addresses) {
-            self.arguments.set_address(*number as usize, *address);
+            if let Some(number) = number {
+                self.arguments.set_address(*number as usize, *address);
+            }
         }
     }
 
@@ -54,7 +59,7 @@ pub trait KernelArgument {
 
 impl<R: Right> KernelArgument for Use<'_, R> {
     fn put(&self, into: &mut Packed) {
-        into.add_use();
+        into.add_use(self.array.is_token());
     }
 
     fn claimed(&self) -> Option<Claim> {
@@ -64,7 +69,7 @@ impl<R: Right> KernelArgument for Use<'_, R> {
 
 impl<T: Pod> KernelArgument for Relaxed<'_, T> {
     fn put(&self, into: &mut Packed) {
-        into.add_use();
+        into.add_use(self.0.array.is_token());
     }
 
     fn claimed(&self) -> Option<Claim> {
@@ -74,7 +79,7 @@ impl<T: Pod> KernelArgument for Relaxed<'_, T> {
 
 impl<T: Pod> KernelArgument for Reduce<'_, T> {
     fn put(&self, into: &mut Packed) {
-        into.add_use();
+        into.add_use(self.uses.array.is_token());
     }
 
     fn claimed(&self) -> Option<Claim> {

@@ -86,10 +86,16 @@ impl<T: Pod> Array<T> {
         self.shape.iter().product()
     }
 
-    /// Whether it has no elements. No array is so.
+    /// Whether it has no elements: it is a token.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        false
+        self.is_token()
+    }
+
+    /// Whether it stands for an order alone ([`crate::data::Arrays::token`]).
+    #[must_use]
+    pub fn is_token(&self) -> bool {
+        self.record.is_token
     }
 
     /// The elements of these rows, in the first dimension: a part for [`crate::data::Use::part`].

@@ -15,7 +15,7 @@ use crate::data::array::Array;
 use crate::data::computation::{Computation, Describe, Where};
 use crate::data::memory::HostMemory;
 use crate::data::options::ArrayOptions;
-use crate::data::record::Adopted;
+use crate::data::record::{Adopted, Record};
 use crate::data::statistics::DataStatistics;
 use crate::data::store::Store;
 use crate::data::times::Measured;
@@ -92,6 +92,33 @@ impl Arrays {
     /// An array that has not been written. It has no memory yet.
     pub fn array<T: Pod>(&self, shape: &[usize]) -> Result<Array<T>, Error> {
         Array::new(&self.store, shape, None)
+    }
+
+    /// A token: an array without elements or memory, for an order that is not about memory, but about a file or a
+    /// library, say. Computations use it as any array: those that `read` it have no order among each other, one that
+    /// writes comes between. It counts as written. A function gets an empty slice for it, or an address at which there
+    /// is nothing, and a kernel no argument. It can be no reduction, and no section is lent it.
+    ///
+    /// ```
+    /// # use overtake::{Options, Overtake, data::{ArrayOptions, Arrays}, dispatch::{DispatchOptions, Dispatcher}};
+    /// # use std::sync::{Arc, Mutex};
+    /// # let driver: Arc<dyn overtake::hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Arc::new(Overtake::open(&driver, overtake::hal::Device(0), Options::default())?);
+    /// # let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    /// use overtake::data::{read, write};
+    /// let (arrays, lines) = (Arrays::open(&dispatcher, ArrayOptions::default())?, Arc::new(Mutex::new(Vec::new())));
+    /// let log = arrays.token()?;
+    /// for number in 0..3 {
+    ///     let lines = Arc::clone(&lines);
+    ///     let append = move |(_,): (&mut [u8],)| Ok(lines.lock().unwrap().push(number));
+    ///     arrays.host("append", (write(&log),), append).submit()?;
+    /// }
+    /// arrays.host("look", (read(&log),), |_| Ok(())).submit()?.wait()?;
+    /// assert_eq!(*lines.lock().unwrap(), [0, 1, 2]);
+    /// # Ok::<(), overtake::task::Error>(())
+    /// ```
+    pub fn token(&self) -> Result<Array<u8>, Error> {
+        Ok(Array::of(Record::token(&self.store)?, vec![0]))
     }
 
     /// An array of one dimension with these contents, which are copied.

@@ -27,6 +27,9 @@ impl Claim {
 
     /// Adds the bytes of a use of its array, by the memories that have them. Asked with the dispatcher's lock held.
     fn add_uses(&self, bytes: &Range<u64>, mode: Mode, uses: &mut Vec<Use>) {
+        if self.record.is_token {
+            return;
+        }
         let (mut state, first) = (hal::locks::lock(&self.record.state), uses.len());
         state.validity.each(bytes, Node::progress, |bytes, at| {
             // Bytes that were never written are as far from each device as those of the host.

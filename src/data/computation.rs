@@ -15,11 +15,21 @@ use crate::data::record::{Addresses, Memory};
 use crate::data::right::Place;
 use crate::data::store::Store;
 use crate::data::submit::Submission;
+use crate::dispatch::inside::is_inside;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
 use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Lane, Submitted};
 use crate::work::retry::ONCE;
+
+/// Waits for a computation that ends without a later call of this thread. Its handle tells the outcome.
+fn wait_for_serial(store: &Store, task: &Handle) -> Result<(), Error> {
+    let shared = store.tasks.shared();
+    if !is_inside(Arc::as_ptr(shared) as usize) && !shared.enter_here()?.graph.is_held(task.node()) {
+        let _ended = task.wait();
+    }
+    Ok(())
+}
 
 /// A computation that is being described. [`Computation::submit`] submits it; dropping it does nothing.
 #[must_use = "a computation does nothing until it is submitted"]
@@ -166,9 +176,9 @@ impl<'c> Computation<'c> {
         self
     }
 
-    /// It also comes after this task, beside those whose results it uses.
-    pub fn after(mut self, task: &Handle) -> Computation<'c> {
-        self.after.push(task.clone());
+    /// It also comes after these tasks, beside those whose results it uses.
+    pub fn after<'h>(mut self, tasks: impl IntoIterator<Item = &'h Handle>) -> Computation<'c> {
+        self.after.extend(tasks.into_iter().cloned());
         self
     }
 
@@ -214,6 +224,9 @@ impl<'c> Computation<'c> {
         let task = self.submit_at(place, behind.as_ref(), &expected_ns)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, &task);
+        }
+        if store.is_serial {
+            wait_for_serial(store, &task)?;
         }
         Ok(task)
     }

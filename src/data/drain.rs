@@ -6,7 +6,7 @@ use graph::{Kind, Location, NodeId, Priority, Refused, Stage};
 use hal::{Code, Wait};
 
 use crate::data::record::Record;
-use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN};
+use crate::data::resident::ROOM_WITHIN;
 use crate::data::store::Store;
 use crate::dispatch::body::Kinds;
 use crate::dispatch::inside::is_inside;
@@ -94,7 +94,9 @@ impl Store {
         let deadline = host.now() + ROOM_WITHIN;
         loop {
             match self.try_write_back(record, home, transfers) {
-                Err(Error::Refused(Refused::WouldBlock)) if host.now() < deadline => self.await_room()?,
+                Err(Error::Refused(Refused::WouldBlock)) if host.now() < deadline => {
+                    self.tasks.shared().await_room(self.tasks.set(), Some(deadline))?;
+                }
                 written => return written,
             }
         }
@@ -115,20 +117,6 @@ impl Store {
         shared.pump(held);
         transfers.extend(fetched?);
         Ok(())
-    }
-
-    /// Waits for a while, until a task has ended.
-    fn await_room(&self) -> Result<(), Error> {
-        let (shared, set) = (self.tasks.shared(), self.tasks.set());
-        let mut held = shared.enter_here()?;
-        held.flush = true;
-        shared.pump(held);
-        let pending = set.pending();
-        let end = shared.awaited(|host| {
-            let deadline = host.now() + LOOK_EVERY;
-            host.wait_until(Some(deadline), &mut || set.pending() < pending)
-        });
-        if end == Wait::Stuck { Err(Refused::WouldBlock.into()) } else { Ok(()) }
     }
 
     /// Waits until no task is left but those of open guards.

@@ -19,6 +19,7 @@ impl Record {
 
     /// The same with the record's lock at hand.
     pub fn needs_in_state(&self, state: &mut State, bytes: &Range<u64>, place: Location) -> Needs<Node> {
+        let place = self.place(place);
         let nearness = |from| self.store.places.nearness(from, place);
         state.validity.needs(bytes, place, nearness, Node::progress)
     }

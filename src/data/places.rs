@@ -102,6 +102,7 @@ impl Places {
         let mut selector = Selector::new(options.selection, count);
         selector.bandwidth.clone_from(&options.bandwidth);
         selector.is_grcuda = options.grcuda_compat;
+        selector.threshold = options.threshold;
         let (selector, streams) =
             (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy, options.new_stream))));
         let load = (0..count).map(|_| Work::default()).collect();

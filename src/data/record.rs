@@ -40,6 +40,8 @@ pub(super) struct Record {
     /// The same in the graph.
     pub data: DataId,
     pub bytes: u64,
+    /// It stands for an order alone: it has one byte, which is in no memory.
+    pub is_token: bool,
     pub state: Mutex<State>,
     /// Whether there are results of reductions, for threads without that lock.
     pub has_partials: AtomicBool,
@@ -59,7 +61,11 @@ pub(super) struct State {
     pub partials: Vec<Partial>,
     /// The number of its last use.
     pub used: u64,
+    pub is_token: bool,
 }
+
+/// The address of a token, at which there is nothing.
+const NOWHERE: u64 = ALIGN_BYTES;
 
 /// Memory that the caller owns, with the contents of an array.
 pub(super) enum Adopted {
@@ -80,6 +86,9 @@ pub(super) struct Partial {
 impl State {
     /// The address of its memory there.
     pub fn start(&self, place: Location) -> Option<u64> {
+        if self.is_token {
+            return Some(NOWHERE);
+        }
         match place {
             Location::Host => self.host.as_ref().map(HostMemory::start),
             Location::Device(_) => self.resident(place).map(|block| block.start()),
@@ -151,9 +160,8 @@ impl Record {
         };
         let data = store.tasks.shared().enter_here()?.graph.data(bytes);
         let (validity, frozen, partials) = (Validity::new(bytes, at), Vec::new(), Vec::new());
-        let state = Mutex::new(State { validity, host, devices, frozen, partials, used: 0 });
-        let has_partials = AtomicBool::new(false);
-        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state, has_partials });
+        let state = State { validity, host, devices, frozen, partials, used: 0, is_token: false };
+        let record = Record::with(store, data, bytes, state);
         if at.is_some() {
             store.adopted.add(&record);
         }
@@ -161,6 +169,25 @@ impl Record {
             store.residents[usize::from(device)].records.add(&record);
         }
         Ok(record)
+    }
+
+    /// One of no memory, which counts as written.
+    pub fn token(store: &Arc<Store>) -> Result<Arc<Record>, Error> {
+        let data = store.tasks.shared().enter_here()?.graph.token();
+        let (validity, devices) = (Validity::new(1, Some(Location::Host)), Vec::new());
+        let (frozen, partials) = (Vec::new(), Vec::new());
+        let state = State { validity, host: None, devices, frozen, partials, used: 0, is_token: true };
+        Ok(Record::with(store, data, 1, state))
+    }
+
+    fn with(store: &Arc<Store>, data: DataId, bytes: u64, state: State) -> Arc<Record> {
+        let (store, is_token, has_partials) = (Arc::clone(store), state.is_token, AtomicBool::new(false));
+        Arc::new(Record { data, bytes, is_token, state: Mutex::new(state), has_partials, store })
+    }
+
+    /// The place at which its bytes count as used when a task uses them there.
+    pub fn place(&self, place: Location) -> Location {
+        if self.is_token { Location::Host } else { place }
     }
 
     /// Changes the results of reductions.

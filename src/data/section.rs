@@ -24,6 +24,8 @@ use crate::task::Handle;
 use crate::work::fault::{Error, Reason};
 use crate::work::lane::Submitted;
 
+const TOKEN: &str = "a section is lent a token, which orders computations of one set of arrays: use one inside, or an \
+                     array";
 const REDUCED: &str = "a section is lent arrays to read or to write: reduce into one of its own, or into one that it \
                        writes";
 
@@ -99,6 +101,9 @@ impl<'c, U: HostUses> Opening<'c, U> {
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
+        }
+        if claims.iter().any(|claim| claim.record.is_token) {
+            return Err(asked.refused(TOKEN));
         }
         let (there, mut section, memory) = Section::begin(&asked)?;
         if let Some(chosen) = chosen {
@@ -217,7 +222,7 @@ impl Section {
         self.outer.guards.remove(&node);
         let failure = match &ended {
             Err(error) => Some(error.to_string()),
-            Ok(()) => self.arrays.failure().map(|fault| fault.to_string()),
+            Ok(()) => self.arrays.store.tasks.set().loss().map(|fault| fault.to_string()),
         };
         let mut held = shared.enter_here()?;
         // It has failed already where the arrays that it is lent were lost.

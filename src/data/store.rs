@@ -39,6 +39,8 @@ pub(super) struct Store {
     pub is_over: AtomicBool,
     /// The least priority of what is submitted: that of a section.
     pub least: Priority,
+    /// [`ArrayOptions::is_serial`].
+    pub is_serial: bool,
     uses: Arc<AtomicU64>,
 }
 
@@ -64,7 +66,7 @@ impl Store {
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
-        let least = Priority::LOWEST;
+        let (least, is_serial) = (Priority::LOWEST, options.is_serial);
         Ok(Store {
             tasks,
             residents,
@@ -78,6 +80,7 @@ impl Store {
             guards,
             is_over,
             least,
+            is_serial,
             uses,
         })
     }
@@ -90,8 +93,23 @@ impl Store {
         let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
         let (residents, places, pinned) =
             (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
-        let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
-        Store { tasks, residents, places, pinned, order, counts, times, reduced, adopted, guards, is_over, least, uses }
+        let (counts, uses, is_serial) = (Arc::clone(&self.counts), Arc::clone(&self.uses), self.is_serial);
+        Store {
+            tasks,
+            residents,
+            places,
+            pinned,
+            order,
+            counts,
+            times,
+            reduced,
+            adopted,
+            guards,
+            is_over,
+            least,
+            is_serial,
+            uses,
+        }
     }
 
     /// The number of a use.

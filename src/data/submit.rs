@@ -27,6 +27,8 @@ const FOREIGN: &str = "it uses an array of other `Arrays`, or of those around it
                        copy it by way of the host";
 const OVER: &str = "its section has ended: use the arrays around it, or begin another section";
 
+const REDUCED: &str = "it reduces to a token, which has no elements: `relaxed` has no order among others";
+
 const REPEATED: &str = "it would be repeated on bytes that it has changed: let it `read` and `discard` only";
 
 /// A task that uses arrays in one place.
@@ -141,7 +143,7 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let builder = builder.priority(self.priority).after_all(before.iter().chain(self.after)).behind(self.behind);
+        let builder = builder.priority(self.priority).after(before.iter().chain(self.after)).behind(self.behind);
         builder.append(held, &accesses)
     }
 
@@ -149,12 +151,12 @@ impl Submission<'_> {
     pub fn note(&self, handle: &Handle) {
         let used = self.store.next_use();
         for claim in self.claims {
-            let mut state = hal::locks::lock(&claim.record.state);
+            let (mut state, place) = (hal::locks::lock(&claim.record.state), claim.record.place(self.place));
             state.used = used;
             match claim.mode {
                 Mode::Read => {}
-                Mode::Relaxed => state.validity.relaxes(&claim.bytes, self.place, &Node(handle.clone())),
-                _ => state.validity.writes(&claim.bytes, self.place, &Node(handle.clone())),
+                Mode::Relaxed => state.validity.relaxes(&claim.bytes, place, &Node(handle.clone())),
+                _ => state.validity.writes(&claim.bytes, place, &Node(handle.clone())),
             }
         }
     }
@@ -162,7 +164,11 @@ impl Submission<'_> {
     /// Refuses arrays of others, whose order is not known here.
     pub fn refuse_foreign(&self) -> Result<(), Error> {
         let is_own = |claim: &Claim| Arc::ptr_eq(&claim.record.store, self.store);
-        if self.claims.iter().all(is_own) { Ok(()) } else { Err(self.refused(FOREIGN)) }
+        if !self.claims.iter().all(is_own) {
+            return Err(self.refused(FOREIGN));
+        }
+        let is_reduced = |claim: &Claim| claim.reducer.is_some() && claim.record.is_token;
+        if self.claims.iter().any(is_reduced) { Err(self.refused(REDUCED)) } else { Ok(()) }
     }
 
     /// Its rank, if a policy ranks tasks: asked without a lock.

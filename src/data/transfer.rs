@@ -61,7 +61,7 @@ impl Transfer<'_> {
             }
             (Location::Host, Location::Host) => unreachable!("the host has them"),
         };
-        let builder = builder.after_all(self.after.iter().map(|node| &node.0));
+        let builder = builder.after(self.after.iter().map(|node| &node.0));
         let accesses: Vec<Access> = self.parts.iter().map(|part| self.access(part)).collect();
         let handle = builder.in_convoy().priority(priority).append(held, &accesses)?;
         count(copies, 1);

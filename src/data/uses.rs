@@ -104,10 +104,8 @@ impl<'a, R: Right> Use<'a, R> {
     /// If the range is empty, or ends after the last element.
     pub fn part(mut self, elements: Range<usize>) -> Use<'a, R> {
         let length = self.array.len();
-        assert!(
-            elements.start < elements.end && elements.end <= length,
-            "{elements:?} is no part of {length} elements"
-        );
+        let is_part = elements.start < elements.end && elements.end <= length;
+        assert!(is_part || elements == (0..length), "{elements:?} is no part of {length} elements");
         let first = self.array.elements().start;
         self.elements = first + elements.start..first + elements.end;
         self
@@ -132,7 +130,8 @@ impl<'a, R: Right> Use<'a, R> {
 
     pub(super) fn claim(&self) -> Claim {
         let size = size_of::<R::Element>() as u64;
-        let bytes = self.elements.start as u64 * size..self.elements.end as u64 * size;
+        let is_token = self.array.is_token();
+        let bytes = if is_token { 0..1 } else { self.elements.start as u64 * size..self.elements.end as u64 * size };
         Claim { record: Arc::clone(&self.array.record), bytes, mode: self.mode, reducer: None }
     }
 }

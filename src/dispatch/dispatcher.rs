@@ -153,6 +153,13 @@ impl Dispatcher {
         statistics
     }
 
+    /// A picture of the tasks that have not ended, as text for Graphviz: what each does, its priority and how far it
+    /// is, and the edges that still stand. The dispatcher does nothing else while the text is written.
+    #[must_use]
+    pub fn dot(&self) -> String {
+        self.shared.enter_here().map(|held| held.graph.dot()).unwrap_or_default()
+    }
+
     /// The counts of the graph.
     #[must_use]
     pub fn graph_statistics(&self) -> graph::Statistics {

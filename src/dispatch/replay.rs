@@ -81,7 +81,7 @@ fn work(kind: Kind, steps: &Arc<dyn Steps>, number: u32) -> Work {
         Kind::Copy(_) | Kind::Kernel => Work::Launch(Launch::Step(Arc::clone(steps), number)),
         Kind::Host | Kind::Light => {
             let steps = Arc::clone(steps);
-            Work::function(move || steps.run(number))
+            Work::Step(Box::new(move || steps.run(number)))
         }
         Kind::Empty => Work::Nothing,
     }

@@ -253,7 +253,8 @@ impl State {
     fn failure(&mut self, node: NodeId, cause: Cause) -> Error {
         self.failed.push((node, cause));
         let (fault, task) = (self.faults.get(cause), self.graph.label(node).to_string());
-        if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
+        let has_run = fault.task == task && !matches!(fault.reason, Reason::Cancelled);
+        if has_run { Error::Failed(fault) } else { Error::NotRun { task, fault } }
     }
 
     /// A new task is of this character. Its copies are expected.

@@ -234,7 +234,7 @@ impl State {
 
     fn take_function(&mut self, node: NodeId) -> Function {
         match self.bodies.get(node).map(|body| std::mem::replace(&mut body.work, Work::Nothing)) {
-            Some(Work::Function(function)) => function,
+            Some(Work::Function(function) | Work::Step(function)) => function,
             _ => Box::new(|| Ok(())),
         }
     }

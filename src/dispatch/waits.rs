@@ -56,7 +56,7 @@ impl Shared {
 
     /// The time of the host so long from now.
     pub fn deadline(&self, span: Duration) -> Nanos {
-        self.driver.host().now() + Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+        self.driver.host().now() + Nanos::from(span)
     }
 
     /// Has the points marked that `asks` asks for, and waits. The calling thread looks at the marks itself first, and

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hal::Nanos;
 use stages::Member;
@@ -35,8 +36,8 @@ impl<B: Send + Sync + 'static> Consumer<B> {
     }
 
     /// The same for a span of time.
-    pub fn wait_for(&mut self, span: Nanos) -> Result<Option<Filled<'_, B>>, Error> {
-        self.0.wait_until(self.0.shared.now() + span)
+    pub fn wait_for(&mut self, span: Duration) -> Result<Option<Filled<'_, B>>, Error> {
+        self.0.wait_until(self.0.shared.now() + Nanos::from(span))
     }
 
     /// [`Consumer::wait`] as a future.

@@ -80,7 +80,7 @@ impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
     /// frame is released when it has ended.
     pub fn task<'n>(&'n mut self, task: TaskBuilder<'_, 'n>) -> Result<Handle, Error> {
         let task = task.priority(self.priority()).announced(self.shared.announced());
-        let task = task.after_all(&self.claimed.before).submit()?;
+        let task = task.after(&self.claimed.before).submit()?;
         self.work.push(task.clone());
         Ok(task)
     }

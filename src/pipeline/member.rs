@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hal::Nanos;
 use stages::Role;
@@ -55,8 +56,8 @@ impl<B: Send + Sync + 'static> Member<B> {
     }
 
     /// The same for a span of time.
-    pub fn acquire_for(&mut self, span: Nanos) -> Result<Option<FillingPart<'_, B>>, Error> {
-        self.0.acquire_until(self.0.shared.now() + span)
+    pub fn acquire_for(&mut self, span: Duration) -> Result<Option<FillingPart<'_, B>>, Error> {
+        self.0.acquire_until(self.0.shared.now() + Nanos::from(span))
     }
 
     /// [`Member::acquire`] as a future.
@@ -80,8 +81,8 @@ impl<B: Send + Sync + 'static> Member<B> {
     }
 
     /// The same for a span of time.
-    pub fn wait_for(&mut self, span: Nanos) -> Result<Option<FilledPart<'_, B>>, Error> {
-        self.0.wait_until(self.0.shared.now() + span)
+    pub fn wait_for(&mut self, span: Duration) -> Result<Option<FilledPart<'_, B>>, Error> {
+        self.0.wait_until(self.0.shared.now() + Nanos::from(span))
     }
 
     /// [`Member::wait`] as a future.

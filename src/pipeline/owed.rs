@@ -51,7 +51,7 @@ impl<B: Send + Sync + 'static> Owed<B> {
             drop(owed);
             Ok(())
         });
-        join.priority(shared.options.priority).after_all(work).submit()
+        join.priority(shared.options.priority).after(work).submit()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hal::Nanos;
 use stages::Member;
@@ -35,8 +36,8 @@ impl<B: Send + Sync + 'static> Producer<B> {
     }
 
     /// The same for a span of time.
-    pub fn acquire_for(&mut self, span: Nanos) -> Result<Option<Filling<'_, B>>, Error> {
-        self.0.acquire_until(self.0.shared.now() + span)
+    pub fn acquire_for(&mut self, span: Duration) -> Result<Option<Filling<'_, B>>, Error> {
+        self.0.acquire_until(self.0.shared.now() + Nanos::from(span))
     }
 
     /// [`Producer::acquire`] as a future.

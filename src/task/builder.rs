@@ -2,6 +2,7 @@
 
 mod append;
 mod at_once;
+mod room;
 
 use std::sync::Arc;
 
@@ -119,16 +120,23 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self
     }
 
-    /// It comes after this task.
+    /// It comes after this task, or after these.
+    ///
+    /// ```
+    /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::Tasks};
+    /// # use std::sync::Arc;
+    /// # let driver: Arc<dyn overtake::hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Arc::new(Overtake::open(&driver, overtake::hal::Device(0), Options::default())?);
+    /// # let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    /// let tasks = Tasks::new(&dispatcher);
+    /// let (a, b) = (tasks.join("a").submit()?, tasks.join("b").after(&tasks.named("begin")?).submit()?);
+    /// let both = tasks.join("both").after([&a, &b]).submit()?;
+    /// # tasks.join("begin").submit_named()?;
+    /// # both.wait()?;
+    /// # Ok::<(), overtake::task::Error>(())
+    /// ```
     #[inline]
-    pub fn after(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
-        self.follow(task);
-        self
-    }
-
-    /// It comes after these tasks.
-    #[inline]
-    pub fn after_all(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
+    pub fn after(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
         // In place: the description is moved by each method that takes it.
         tasks.into_iter().for_each(|task| self.follow(task));
         self
@@ -142,10 +150,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
     }
 
-    /// It starts when this task has been launched: all its work has been submitted, or its function has run. A task of
-    /// the device still comes after it on the device (PX-07). It is not run if that one has failed.
-    pub fn after_launch(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
-        self.more().after_launch.push(task);
+    /// It starts when these tasks have been launched: all their work has been submitted, or their functions have run. A
+    /// task of the device still comes after them on the device (PX-07). It is not run if one of them has failed.
+    pub fn after_launch(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
+        self.more().after_launch.extend(tasks);
         self
     }
 

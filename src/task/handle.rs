@@ -11,7 +11,7 @@ use graph::{Label, NodeId, Priority, Refused, Stage};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
-use crate::work::fault::{Error, Fault};
+use crate::work::fault::{Error, Fault, Reason};
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
@@ -142,29 +142,37 @@ impl Handle {
         Ok(kept().unwrap_or_else(|| held.graph.label(self.node)))
     }
 
-    /// The refusal names this task, which the dispatcher may not know any more.
+    /// The refusal names this task, if that has ended: the dispatcher does not know it any more, or knows another one
+    /// by its number. It takes no lock of the dispatcher's, which may be held.
     pub(crate) fn naming(&self, mut error: Error) -> Error {
         if let Error::Refused(refused) = &mut error
-            && let Some(task) = refused.task_mut().filter(|task| task.id == self.node && task.name.is_empty())
-            && let Ok(label) = self.known()
+            && let Some(task) = refused.task_mut().filter(|task| task.id == self.node)
+            && let Some(name) = self.outcome.name()
         {
-            *task = label;
+            task.name = name;
         }
         error
     }
 
-    /// `other` comes after this task (start-after and finish-before, PX-02).
-    pub fn before(&self, other: &Handle) -> Result<(), Error> {
+    /// These tasks, which have not started, come after this one (start-after and finish-before, PX-02).
+    pub fn precede<'h>(&self, others: impl IntoIterator<Item = &'h Handle>) -> Result<(), Error> {
+        others.into_iter().try_for_each(|other| other.succeed(self))
+    }
+
+    /// This task, which has not started, comes after these.
+    pub fn succeed<'h>(&self, others: impl IntoIterator<Item = &'h Handle>) -> Result<(), Error> {
         let shared = self.shared()?;
-        if !other.is_of(&shared) {
-            return Err(Error::Foreign { task: other.name() });
-        }
-        shared.order(self.node, other.node).map_err(|error| match error {
-            Error::Refused(Refused::Finished { task, .. }) => {
-                let [finished, kept] = if task.id == self.node { [self, other] } else { [other, self] };
-                finished.naming(Error::Refused(Refused::Finished { task, other: kept.name() }))
+        others.into_iter().try_for_each(|first| {
+            if !first.is_of(&shared) {
+                return Err(Error::Foreign { task: self.name() });
             }
-            error => self.naming(other.naming(error)),
+            shared.order(first.node, self.node).map_err(|error| match error {
+                Error::Refused(Refused::Finished { task, .. }) => {
+                    let [finished, kept] = if task.id == first.node { [first, self] } else { [self, first] };
+                    finished.naming(Error::Refused(Refused::Finished { task, other: kept.name() }))
+                }
+                error => first.naming(self.naming(error)),
+            })
         })
     }
 
@@ -183,13 +191,61 @@ impl Handle {
         self.shared()?.release(self.node).map_err(|error| self.naming(error))
     }
 
+    /// The task does not run, if it has not started: it ends as one that was not run ([`Error::NotRun`]), and so do
+    /// those after it. Returns whether that is so. Tasks before it go on, and so does a task that has started, a join,
+    /// which has nothing to be left out, and a replay that is several tasks.
+    ///
+    /// ```
+    /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::{Error, Tasks}};
+    /// # use std::sync::Arc;
+    /// # let driver: Arc<dyn overtake::hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Arc::new(Overtake::open(&driver, overtake::hal::Device(0), Options::default())?);
+    /// # let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    /// let task = Tasks::new(&dispatcher).host("late", || Ok(())).held().submit()?;
+    /// assert!(task.cancel()?);
+    /// assert!(matches!(task.wait(), Err(Error::NotRun { .. })));
+    /// # Ok::<(), overtake::task::Error>(())
+    /// ```
+    pub fn cancel(&self) -> Result<bool, Error> {
+        if self.is_done() {
+            return Ok(false);
+        }
+        let shared = self.shared()?;
+        let mut held = shared.enter_here()?;
+        let has_started = !matches!(held.graph.stage(self.node), Stage::Waiting | Stage::Ready);
+        let is_whole = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
+        let mut is_cancelled = false;
+        if is_whole && !has_started {
+            let cause = held.fault(self.node, Reason::Cancelled);
+            is_cancelled = held.graph.give_up(self.node, cause);
+        }
+        shared.pump(held);
+        Ok(is_cancelled)
+    }
+
     /// Gives the task another priority of its own. The tasks before it inherit it.
     pub fn raise(&self, to: Priority) -> Result<(), Error> {
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        held.graph.set_priority(self.node, to)?;
+        let raised = held.graph.set_priority(self.node, to);
         shared.pump(held);
-        Ok(())
+        raised.map_err(|mut refused| {
+            if let (Refused::Priority { task, .. }, Some(name)) = (&mut refused, self.outcome.name()) {
+                *task = name;
+            }
+            refused.into()
+        })
+    }
+}
+
+/// One task, where a builder takes several: `.after(&task)` beside `.after([&one, &other])`.
+impl<'h> IntoIterator for &'h Handle {
+    type Item = &'h Handle;
+    type IntoIter = std::iter::Once<&'h Handle>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self)
     }
 }
 

@@ -95,8 +95,8 @@ impl<A: Send + Sync + 'static> Round<A> {
         let begin = move || if is_void.load(Ordering::Acquire) { Ok(()) } else { self.begin() };
         let begin = tasks.host("the next of a loop", begin).priority(priority);
         // Held: it must not end before the order is known.
-        let begin = begin.after_all(after.iter().copied()).held().submit()?;
-        let ordered = begin.before(&end);
+        let begin = begin.after(after.iter().copied()).held().submit()?;
+        let ordered = begin.precede(&end);
         if let Some(Err(failure)) = begin.outcome() {
             // A task before it has failed.
             return Err(failure);

@@ -281,9 +281,9 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         self
     }
 
-    /// It begins after this task, or after all tasks of another replay.
-    pub fn after(mut self, task: &'r Handle) -> Replay<'r, A> {
-        self.after.push(task);
+    /// It begins after these tasks, or after all tasks of other replays.
+    pub fn after(mut self, tasks: impl IntoIterator<Item = &'r Handle>) -> Replay<'r, A> {
+        self.after.extend(tasks);
         self
     }
 
@@ -343,6 +343,6 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let task = tasks.span(stretch.name(stretch.len() - 1), first.kind, span);
         let task = task.priority(first.priority.max(priority)).on(device);
         let task = task.copying(spanned.copies_both_ways, announced && first.priority <= priority);
-        task.after_all(after).submit()
+        task.after(after).submit()
     }
 }

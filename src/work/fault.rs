@@ -18,6 +18,8 @@ pub enum Reason {
     Panicked(String),
     /// The dispatcher was closed before it ran.
     Closed,
+    /// It was cancelled before it started.
+    Cancelled,
     /// A reason that is no longer kept: many tasks have failed since.
     Forgotten,
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Reason {
             Reason::Device(error) => write!(f, "the device has failed, and its tasks with it: {error}"),
             Reason::Returned(error) => write!(f, "{error}"),
             Reason::Panicked(message) => write!(f, "it panicked: {message}"),
+            Reason::Cancelled => write!(f, "it was cancelled"),
             Reason::Closed => write!(f, "the dispatcher was closed before it had ended: wait for tasks before that"),
             Reason::Forgotten => write!(f, "the reason is no longer kept: more than {FAULTS_KEPT} have failed since"),
         }
@@ -46,7 +49,10 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {} failed: {}", self.task, self.reason)
+        match self.reason {
+            Reason::Cancelled => write!(f, "task {} was cancelled", self.task),
+            _ => write!(f, "task {} failed: {}", self.task, self.reason),
+        }
     }
 }
 
@@ -65,12 +71,18 @@ pub enum Error {
     },
     /// The task failed.
     Failed(Arc<Fault>),
-    /// The task was not run, or its results are not there, because a task before it failed.
+    /// The task was not run, or its results are not there, because a task before it failed, or because it or a task
+    /// before it was cancelled ([`Reason::Cancelled`]).
     NotRun {
         /// The task.
         task: String,
-        /// The failure of the other one.
+        /// The failure of the other one, or its own end.
         fault: Arc<Fault>,
+    },
+    /// The dispatcher is full, and the task was submitted by a function of its own, which must not wait for room.
+    NoRoomInside {
+        /// The task.
+        task: String,
     },
     /// The task was to be ordered with a task of another dispatcher.
     Foreign {
@@ -101,7 +113,17 @@ impl fmt::Display for Error {
             }
             Error::Closed { task: None } => write!(f, "the dispatcher of the task has been closed: open another one"),
             Error::Failed(fault) => write!(f, "{fault}"),
+            Error::NotRun { task, fault } if fault.task == *task => {
+                write!(f, "task {task} was not run: {}", fault.reason)
+            }
             Error::NotRun { task, fault } => write!(f, "task {task} was not run: {fault}"),
+            Error::NoRoomInside { task } => {
+                write!(
+                    f,
+                    "task {task} is refused: the graph is full, and the function of a task must not wait for room; \
+                     submit it from outside, or have more room (tasks_max)"
+                )
+            }
             Error::Foreign { task } => {
                 write!(f, "task {task} cannot be ordered with a task of another dispatcher: wait for that one instead")
             }

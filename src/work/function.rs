@@ -110,6 +110,8 @@ pub(crate) enum Work {
     Nothing,
     Launch(Launch),
     Function(Function),
+    /// The function of a step of a replay.
+    Step(Function),
 }
 
 impl Work {
@@ -120,6 +122,11 @@ impl Work {
             let _of_user = of_user;
             run()
         }))
+    }
+
+    /// Whether it is all of a task that a caller knows, and not a part of a replay or an order of others.
+    pub fn is_whole(&self) -> bool {
+        !matches!(self, Work::Nothing | Work::Step(_) | Work::Launch(Launch::Step(..)))
     }
 
     /// Whether it owns nothing, so that it need not be dropped when its task has ended.

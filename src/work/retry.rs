@@ -43,7 +43,9 @@ impl Work {
     /// Whether it can be.
     pub fn may_be_repeated(&self, task: &str) -> Result<(), Error> {
         match self {
-            Work::Function(_) => Err(Error::Refused(Refused::Data { task: task.to_owned(), fault: ONCE })),
+            Work::Function(_) | Work::Step(_) => {
+                Err(Error::Refused(Refused::Data { task: task.to_owned(), fault: ONCE }))
+            }
             _ => Ok(()),
         }
     }

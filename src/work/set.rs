@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graph::NodeId;
 use hal::primitive::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, lock};
 
-use crate::work::fault::Fault;
+use crate::work::fault::{Fault, Reason};
 
 #[cfg(all(test, loom))]
 mod models;
@@ -37,6 +37,8 @@ pub(crate) struct Set {
     pending: Pending,
     /// The first failure.
     failure: OnceLock<Arc<Fault>>,
+    /// The first task that was cancelled.
+    cancelled: OnceLock<Arc<Fault>>,
     /// Taken with the dispatcher's lock held.
     stage: Mutex<Stage>,
     /// Changed with that lock held.
@@ -65,6 +67,7 @@ impl Set {
             name: name.to_owned(),
             pending: Pending::default(),
             failure: OnceLock::default(),
+            cancelled: OnceLock::default(),
             stage: Mutex::default(),
             is_stopped: AtomicBool::new(false),
         }
@@ -94,10 +97,11 @@ impl Set {
         pending.store(pending.load(Ordering::Relaxed) - count, Ordering::Release);
     }
 
-    /// A task has failed. Only the first failure is kept.
+    /// A task has failed, or was cancelled. Only the first of each is kept.
     pub fn failed(&self, failure: Option<Arc<Fault>>) {
         if let Some(failure) = failure {
-            let _ = self.failure.set(failure);
+            let first = if matches!(failure.reason, Reason::Cancelled) { &self.cancelled } else { &self.failure };
+            let _ = first.set(failure);
         }
     }
 
@@ -112,6 +116,11 @@ impl Set {
 
     pub fn failure(&self) -> Option<Arc<Fault>> {
         self.failure.get().cloned()
+    }
+
+    /// The reason why results of the set are not there.
+    pub fn loss(&self) -> Option<Arc<Fault>> {
+        self.failure().or_else(|| self.cancelled.get().cloned())
     }
 
     /// From now on tasks wait until the set is started. Returns whether it had been.

@@ -45,6 +45,19 @@ pub fn count<'c>(bed: &'c Bed, name: &'c str, word: &Array<u32>, more: u32) -> C
     unsafe { bed.arrays.compute(name, &bed.kernels.count, Shape::line(1, 1), (relaxed(word).part(0..1), more)) }
 }
 
+/// The same behind a token, which is no argument of the kernel.
+pub fn count_behind<'c>(
+    bed: &'c Bed,
+    name: &'c str,
+    word: &Array<u32>,
+    token: Use<'_, Reads<u8>>,
+    more: u32,
+) -> Computation<'c> {
+    let arguments = (token, relaxed(word).part(0..1), more);
+    // SAFETY: as above.
+    unsafe { bed.arrays.compute(name, &bed.kernels.count, Shape::line(1, 1), arguments) }
+}
+
 /// The same as a reduction.
 pub fn count_up<'c>(bed: &'c Bed, name: &'c str, word: &Array<u32>, more: u32) -> Computation<'c> {
     // SAFETY: as above.

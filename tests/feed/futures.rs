@@ -86,7 +86,7 @@ fn a_future_may_be_dropped_and_hears_of_the_end() {
         is_pending
     };
     assert!(poll(&mut results), "there is none");
-    assert!(results.wait_for(SPAN).unwrap().is_none());
+    assert!(results.wait_for(SPAN.into()).unwrap().is_none());
     assert!(poll(&mut results), "there is none");
     fill(&mut feeder).unwrap();
     check(&results.wait().unwrap());

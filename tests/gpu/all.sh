@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs everything, most important first, within a budget. Steps that no longer fit are left out with a line in the
 # summary.
-# Usage: OVERTAKE_BIN=folder BUDGET_S=540 [TORCH_TESTS=folder] [OUT=folder] tests/gpu/all.sh
+# Usage: OVERTAKE_BIN=folder BUDGET_S=540 [OUT=folder] tests/gpu/all.sh
 set -uo pipefail
 cd "$(dirname "$0")"
 export OUT=${OUT:-$(mktemp -d)}
@@ -37,13 +37,6 @@ if command -v nvcc >/dev/null && command -v compute-sanitizer >/dev/null; then
 else
   rows+=('kernel|left out|-|nvcc or compute-sanitizer is missing')
 fi
-if [[ -n ${TORCH_TESTS:-} ]]; then
-  left_s=$((budget_s - SECONDS))
-  step 'torch suite' 120 ./torch_suite.sh --limit-s $((left_s > 440 ? 170 : left_s * 2 / 5 - 4))
-else
-  rows+=('torch suite|left out|-|TORCH_TESTS is not set')
-fi
-
 printf '\nresults in %s, %s s in all\n\n%-12s | %-13s | %5s | %s\n' "$OUT" "$SECONDS" step outcome s note
 failed=0
 for row in "${rows[@]}"; do

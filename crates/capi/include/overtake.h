@@ -660,6 +660,12 @@ struct overtake_task_spec {
      * Their number.
      */
     size_t after_launch_count;
+    /**
+     * How long overtake_submit waits for room in a full dispatcher: 0 (not at all), nanoseconds, or
+     * OVERTAKE_FOR_EVER. It fails with OVERTAKE_ERROR_WOULD_BLOCK then; in the function of a task, which others may
+     * wait for, with OVERTAKE_ERROR_REFUSED at once. A named task has its place already: 0.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**
@@ -793,9 +799,11 @@ struct overtake_arrays_options {
      */
     uint32_t measures;
     /**
-     * 0.
+     * 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
+     * Not waited for are those that cannot end without a later call (held, or behind something that is, in a stopped
+     * set, in an open group), and those that the function of a task submits.
      */
-    uint32_t reserved;
+    uint32_t serial;
 };
 
 /**
@@ -1887,6 +1895,34 @@ int overtake_task_before(struct overtake_task *task, struct overtake_task *other
 int overtake_task_free(struct overtake_task *task);
 
 /**
+ * Leaves the task out, if it has not started: it ends as one that was not run (OVERTAKE_ERROR_TASK_NOT_RUN), and so
+ * do those after it. Tasks before it go on. Writes 1 then, and 0 if it goes on: it has started or ended, is a join, or
+ * is a replay that is several tasks.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `is_cancelled` points at an int.
+ */
+int overtake_task_cancel(struct overtake_task *task,
+                         int *is_cancelled);
+
+/**
+ * Calls `run` once when the task has ended, on the thread that sees it end, or here if it has ended before. It must
+ * not wait. A number that it returns is told to the log, and nothing else. `free_data` is null, or frees the data
+ * behind that, also if this call fails.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `run` and `free_data` take the data on any thread.
+ */
+int overtake_task_when_done(struct overtake_task *task,
+                            overtake_run_callback run,
+                            void *data,
+                            overtake_free_callback free_data);
+
+/**
  * The CUstream of the lane: for kernel launches and for calls of libraries. Its context is current. Work in other
  * streams is not the task's.
  *
@@ -2082,6 +2118,22 @@ int overtake_answer_launch_step(struct overtake_lane *lane, void *arguments, voi
 int overtake_answer_run_step(void *arguments, void *data);
 
 /**
+ * A picture of the tasks that have not ended, as text for Graphviz with a NUL at its end: what each does, its priority
+ * and how far it is, and the edges that still stand. `needed` is null, or receives the size with the NUL. It does so
+ * too if `size` is too small or `buffer` is null: the call then returns OVERTAKE_ERROR_BUFFER_TOO_SMALL. The text may
+ * grow before the next call, so pass half as much again.
+ *
+ * Threads: any. The dispatcher does nothing else while the text is written: it is for looking, not for watching.
+ *
+ * Demands:
+ * `buffer` is null or has `size` bytes; `needed` is null or points at a size_t.
+ */
+int overtake_dispatcher_dot(struct overtake_dispatcher *dispatcher,
+                            char *buffer,
+                            size_t size,
+                            size_t *needed);
+
+/**
  * Opens a set of arrays. `options` is null, or the parameters.
  *
  * Threads: any.
@@ -2161,6 +2213,19 @@ int overtake_array_new(struct overtake_arrays *arrays,
                        size_t count,
                        size_t element_bytes,
                        struct overtake_array **array);
+
+/**
+ * Makes a token: an array without elements or memory, for an order that is not about memory. Computations use it as
+ * any array, but for reductions, and it counts as written. A function gets an address for it at which there is
+ * nothing, and a kernel has no parameter for it.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `token` points at a handle.
+ */
+int overtake_token_new(struct overtake_arrays *arrays,
+                       struct overtake_array **token);
 
 /**
  * Makes an array of memory that the program owns, with its contents. Nothing is copied: where the array is used in the

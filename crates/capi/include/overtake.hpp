@@ -57,6 +57,38 @@ template <typename Handle> void close(Handle *&handle, int (*call)(Handle *))
     check(code);
 }
 
+/* The owner of a handle, which one function frees. */
+template <typename Handle, int (*Free)(Handle *)> class owned {
+public:
+    owned() noexcept = default;
+    explicit owned(Handle *handle) noexcept : handle_(handle) {}
+    ~owned() { reset(); }
+    owned(owned &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    owned &operator=(owned &&other) noexcept
+    {
+        if (this != &other) {
+            reset();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+
+    Handle *get() const noexcept { return handle_; }
+    /* The handle, which another call frees. */
+    Handle *take() noexcept { return std::exchange(handle_, nullptr); }
+    void reset() noexcept
+    {
+        if (handle_ != nullptr)
+            (void)Free(handle_);
+        handle_ = nullptr;
+    }
+    /* The same, and throws what goes wrong: what is refused stays its own. */
+    void close() { detail::close(handle_, Free); }
+
+private:
+    Handle *handle_ = nullptr;
+};
+
 } // namespace detail
 
 /* Every copy that this thread makes has the priority, until the scope ends:
@@ -183,41 +215,26 @@ class [[nodiscard]] copy_queue {
 public:
     copy_queue(stream_handle stream, int priority, std::size_t reserve)
     {
-        check(overtake_copy_queue_open(stream, priority, reserve, &queue_));
-    }
-    ~copy_queue() { release(); }
-
-    copy_queue(copy_queue &&other) noexcept : queue_(std::exchange(other.queue_, nullptr)) {}
-    copy_queue &operator=(copy_queue &&other) noexcept
-    {
-        if (this != &other) {
-            release();
-            queue_ = std::exchange(other.queue_, nullptr);
-        }
-        return *this;
+        overtake_copy_queue *queue = nullptr;
+        check(overtake_copy_queue_open(stream, priority, reserve, &queue));
+        queue_ = detail::owned<overtake_copy_queue, overtake_copy_queue_close>(queue);
     }
 
     void copy(void *target, const void *source, std::size_t bytes, direction way = direction::by_addresses)
     {
-        check(overtake_copy_queue_copy(queue_, target, source, bytes, static_cast<int>(way)));
+        check(overtake_copy_queue_copy(queue_.get(), target, source, bytes, static_cast<int>(way)));
     }
     void set(void *target, std::uint32_t value, std::size_t bytes)
     {
-        check(overtake_copy_queue_set(queue_, target, value, bytes));
+        check(overtake_copy_queue_set(queue_.get(), target, value, bytes));
     }
     /* Refuses addresses and sizes from now on that are no multiples of 4, as PhysX does. */
-    void literal() { check(overtake_copy_queue_literal(queue_)); }
-    void flush() { check(overtake_copy_queue_flush(queue_)); }
-    void close() { detail::close(queue_, &overtake_copy_queue_close); }
+    void literal() { check(overtake_copy_queue_literal(queue_.get())); }
+    void flush() { check(overtake_copy_queue_flush(queue_.get())); }
+    void close() { queue_.close(); }
 
 private:
-    void release() noexcept
-    {
-        if (queue_ != nullptr)
-            (void)overtake_copy_queue_close(std::exchange(queue_, nullptr));
-    }
-
-    overtake_copy_queue *queue_ = nullptr;
+    detail::owned<overtake_copy_queue, overtake_copy_queue_close> queue_;
 };
 
 inline overtake_statistics statistics()
@@ -248,6 +265,35 @@ namespace detail {
 
 /* A negative span is one that has passed. */
 inline std::int64_t timeout(std::chrono::nanoseconds span) noexcept { return span.count() < 0 ? 0 : span.count(); }
+
+/* Runs a function of the program's. An exception becomes the failure of the task, with its text. */
+template <typename Function> int guarded(Function &&function) noexcept
+{
+#if defined(__cpp_exceptions)
+    try {
+        function();
+        return OVERTAKE_OK;
+    } catch (const error &thrown) {
+        (void)overtake_set_last_error(thrown.what());
+        return thrown.code();
+    } catch (const std::exception &thrown) {
+        (void)overtake_set_last_error(thrown.what());
+    } catch (...) {
+        (void)overtake_set_last_error("it threw an exception that is no std::exception");
+    }
+    return OVERTAKE_ERROR_TASK_FAILED;
+#else
+    function();
+    return OVERTAKE_OK;
+#endif
+}
+
+template <typename Function> int run(void *data) noexcept
+{
+    return guarded([&] { (*static_cast<Function *>(data))(); });
+}
+
+template <typename Function> void free_data(void *data) noexcept { delete static_cast<Function *>(data); }
 
 } // namespace detail
 
@@ -297,75 +343,67 @@ class task {
 public:
     task() noexcept = default;
     explicit task(overtake_task *handle) noexcept : handle_(handle) {}
-    ~task() { free(); }
-    task(task &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    task &operator=(task &&other) noexcept
-    {
-        if (this != &other) {
-            free();
-            handle_ = std::exchange(other.handle_, nullptr);
-        }
-        return *this;
-    }
 
-    overtake_task *get() const noexcept { return handle_; }
+    overtake_task *get() const noexcept { return handle_.get(); }
     /* Throws an error that names the task, if it has failed or was not run. */
-    void wait() const { check(overtake_task_wait(handle_)); }
+    void wait() const { check(overtake_task_wait(get())); }
     /* The same for so long at most. Returns whether it has ended. */
     bool wait_for(std::chrono::nanoseconds span) const
     {
         int done = 0;
-        check(overtake_task_wait_for(handle_, detail::timeout(span), &done));
+        check(overtake_task_wait_for(get(), detail::timeout(span), &done));
         return done != 0;
     }
     bool is_done() const
     {
         int done = 0;
-        check(overtake_task_is_done(handle_, &done));
+        check(overtake_task_is_done(get(), &done));
         return done != 0;
     }
-    void hold() const { check(overtake_task_hold(handle_)); }
-    void release() const { check(overtake_task_release(handle_)); }
-    void raise(int priority) const { check(overtake_task_raise(handle_, priority)); }
-    /* `other` comes after this one. */
-    void before(const task &other) const { check(overtake_task_before(handle_, other.handle_)); }
-
-private:
-    void free() noexcept
+    /* Calls `function()` when the task has ended, on the thread that sees it end, or here if it has ended before. It
+     * must not wait; the log tells of an exception. */
+    template <typename Function> void when_done(Function function) const
     {
-        if (handle_ != nullptr)
-            (void)overtake_task_free(handle_);
-        handle_ = nullptr;
+        void *data = new Function(std::move(function));
+        check(overtake_task_when_done(get(), &detail::run<Function>, data, &detail::free_data<Function>));
+    }
+    /* Leaves it out, if it has not started, and those after it. Returns whether that is so. Tasks before it go on. */
+    bool cancel() const
+    {
+        int is_cancelled = 0;
+        check(overtake_task_cancel(get(), &is_cancelled));
+        return is_cancelled != 0;
+    }
+    void hold() const { check(overtake_task_hold(get())); }
+    void release() const { check(overtake_task_release(get())); }
+    void raise(int priority) const { check(overtake_task_raise(get(), priority)); }
+    /* These tasks, which have not started, come after this one. */
+    template <typename... Tasks> void precede(const Tasks &...others) const { (others.succeed(*this), ...); }
+    /* This task, which has not started, comes after these. */
+    template <typename... Tasks> void succeed(const Tasks &...others) const
+    {
+        (check(overtake_task_before(others.get(), get())), ...);
     }
 
-    overtake_task *handle_ = nullptr;
+private:
+    detail::owned<overtake_task, overtake_task_free> handle_;
 };
+
+namespace detail {
+
+/* The handles of tasks, and of containers of tasks. */
+inline void add(std::vector<overtake_task *> &handles, const task &task) { handles.push_back(task.get()); }
+template <typename Several> void add(std::vector<overtake_task *> &handles, const Several &several)
+{
+    for (const auto &each : several)
+        add(handles, each);
+}
+
+} // namespace detail
 
 inline void lane::completes(const task &other) const { check(overtake_lane_completes(handle_, other.get())); }
 
 namespace detail {
-
-/* Runs a function of the program's. An exception becomes the failure of the task, with its text. */
-template <typename Function> int guarded(Function &&function) noexcept
-{
-#if defined(__cpp_exceptions)
-    try {
-        function();
-        return OVERTAKE_OK;
-    } catch (const error &thrown) {
-        (void)overtake_set_last_error(thrown.what());
-        return thrown.code();
-    } catch (const std::exception &thrown) {
-        (void)overtake_set_last_error(thrown.what());
-    } catch (...) {
-        (void)overtake_set_last_error("it threw an exception that is no std::exception");
-    }
-    return OVERTAKE_ERROR_TASK_FAILED;
-#else
-    function();
-    return OVERTAKE_OK;
-#endif
-}
 
 template <typename Function> int launch(overtake_lane *handle, void *data) noexcept
 {
@@ -374,13 +412,6 @@ template <typename Function> int launch(overtake_lane *handle, void *data) noexc
         (*static_cast<Function *>(data))(entered);
     });
 }
-
-template <typename Function> int run(void *data) noexcept
-{
-    return guarded([&] { (*static_cast<Function *>(data))(); });
-}
-
-template <typename Function> void free_data(void *data) noexcept { delete static_cast<Function *>(data); }
 
 /* A function with its data. */
 struct callee {
@@ -428,15 +459,16 @@ public:
         spec_.priority = priority;
         return *this;
     }
-    task_builder &after(const task &first)
+    /* It comes after these: tasks, and containers of tasks. */
+    template <typename... Tasks> task_builder &after(const Tasks &...first)
     {
-        after_.push_back(first.get());
+        (detail::add(after_, first), ...);
         return *this;
     }
-    /* It starts when all work of that task has been submitted, or its function has run. */
-    task_builder &after_launch(const task &first)
+    /* It starts when all work of these tasks has been submitted, or their functions have run. */
+    template <typename... Tasks> task_builder &after_launch(const Tasks &...first)
     {
-        after_launch_.push_back(first.get());
+        (detail::add(after_launch_, first), ...);
         return *this;
     }
     /* It has one more reference, which task::release takes away: until then it does not start. */
@@ -457,10 +489,18 @@ public:
         spec_.is_named = 1;
         return *this;
     }
-    task submit()
+    task submit() { return submit_waiting(0); }
+    /* Waits for room in a full dispatcher. In the function of a task that is refused. */
+    task submit_when_room() { return submit_waiting(OVERTAKE_FOR_EVER); }
+    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK. */
+    task submit_within(std::chrono::nanoseconds span) { return submit_waiting(detail::timeout(span)); }
+
+private:
+    task submit_waiting(std::int64_t room_timeout_ns)
     {
         overtake_task *handle = nullptr;
         spec_.name = name_.c_str();
+        spec_.room_timeout_ns = room_timeout_ns;
         spec_.after = after_.data();
         spec_.after_count = after_.size();
         spec_.after_launch = after_launch_.data();
@@ -471,7 +511,6 @@ public:
         return task(handle);
     }
 
-private:
     overtake_tasks *tasks_;
     std::string name_;
     std::vector<overtake_task *> after_;
@@ -485,30 +524,41 @@ class dispatcher {
 public:
     explicit dispatcher(overtake_dispatcher_options options = {})
     {
+        overtake_dispatcher *handle = nullptr;
         options.struct_size = sizeof options;
-        check(overtake_dispatcher_open(&options, &handle_));
-    }
-    ~dispatcher()
-    {
-        if (handle_ != nullptr)
-            (void)overtake_dispatcher_close(handle_);
+        check(overtake_dispatcher_open(&options, &handle));
+        handle_ = detail::owned<overtake_dispatcher, overtake_dispatcher_close>(handle);
     }
     /* Not in the function of a task: that is refused, and the dispatcher stays open. */
-    void close() { detail::close(handle_, &overtake_dispatcher_close); }
-    dispatcher(const dispatcher &) = delete;
-    dispatcher &operator=(const dispatcher &) = delete;
+    void close() { handle_.close(); }
 
-    overtake_dispatcher *get() const noexcept { return handle_; }
+    overtake_dispatcher *get() const noexcept { return handle_.get(); }
     overtake_dispatcher_statistics statistics() const
     {
         overtake_dispatcher_statistics statistics{};
         statistics.struct_size = sizeof statistics;
-        check(overtake_dispatcher_read_statistics(handle_, &statistics));
+        check(overtake_dispatcher_read_statistics(get(), &statistics));
         return statistics;
     }
 
+    /* A picture of the tasks that have not ended, as text for Graphviz. */
+    std::string dot() const
+    {
+        std::string text(4096, '\0');
+        for (;;) {
+            std::size_t needed = 0;
+            int code = overtake_dispatcher_dot(get(), &text[0], text.size(), &needed);
+            if (code != OVERTAKE_ERROR_BUFFER_TOO_SMALL) {
+                check(code);
+                text.resize(needed - 1);
+                return text;
+            }
+            text.resize(needed + needed / 2);
+        }
+    }
+
 private:
-    overtake_dispatcher *handle_ = nullptr;
+    detail::owned<overtake_dispatcher, overtake_dispatcher_close> handle_;
 };
 
 /* A set of tasks. A function for the device takes a `lane &`, one for the host takes nothing; a function that throws
@@ -517,73 +567,69 @@ class tasks {
 public:
     explicit tasks(const dispatcher &dispatcher, const char *name = nullptr)
     {
-        check(overtake_tasks_open(dispatcher.get(), name, &handle_));
+        overtake_tasks *handle = nullptr;
+        check(overtake_tasks_open(dispatcher.get(), name, &handle));
+        handle_ = detail::owned<overtake_tasks, overtake_tasks_free>(handle);
     }
-    ~tasks() { (void)overtake_tasks_free(handle_); }
-    tasks(const tasks &) = delete;
-    tasks &operator=(const tasks &) = delete;
 
-    overtake_tasks *get() const noexcept { return handle_; }
+    overtake_tasks *get() const noexcept { return handle_.get(); }
     template <typename Function> task_builder upload(std::string name, Function launch)
     {
-        return {handle_, OVERTAKE_TASK_UPLOAD, std::move(name), detail::launching(std::move(launch))};
+        return {get(), OVERTAKE_TASK_UPLOAD, std::move(name), detail::launching(std::move(launch))};
     }
     template <typename Function> task_builder kernel(std::string name, Function launch)
     {
-        return {handle_, OVERTAKE_TASK_KERNEL, std::move(name), detail::launching(std::move(launch))};
+        return {get(), OVERTAKE_TASK_KERNEL, std::move(name), detail::launching(std::move(launch))};
     }
     template <typename Function> task_builder download(std::string name, Function launch)
     {
-        return {handle_, OVERTAKE_TASK_DOWNLOAD, std::move(name), detail::launching(std::move(launch))};
+        return {get(), OVERTAKE_TASK_DOWNLOAD, std::move(name), detail::launching(std::move(launch))};
     }
     /* For a worker thread. It starts when the work of the device before it is complete. */
     template <typename Function> task_builder host(std::string name, Function run)
     {
-        return {handle_, OVERTAKE_TASK_HOST, std::move(name), detail::running(std::move(run))};
+        return {get(), OVERTAKE_TASK_HOST, std::move(name), detail::running(std::move(run))};
     }
     /* A short one, for the thread that finds it ready. It must not wait. */
     template <typename Function> task_builder light(std::string name, Function run)
     {
-        return {handle_, OVERTAKE_TASK_LIGHT, std::move(name), detail::running(std::move(run))};
+        return {get(), OVERTAKE_TASK_LIGHT, std::move(name), detail::running(std::move(run))};
     }
     /* A task without work, which joins others. */
-    task_builder join(std::string name) { return {handle_, OVERTAKE_TASK_JOIN, std::move(name)}; }
+    task_builder join(std::string name) { return {get(), OVERTAKE_TASK_JOIN, std::move(name)}; }
     /* The task to which others refer by this name, before it is submitted (task_builder::named). */
     task named(const char *name)
     {
         overtake_task *handle = nullptr;
-        check(overtake_tasks_named(handle_, name, &handle));
+        check(overtake_tasks_named(get(), name, &handle));
         return task(handle);
     }
     /* Throws the first failure of a task of the set. */
-    void wait() const { check(overtake_tasks_wait(handle_)); }
+    void wait() const { check(overtake_tasks_wait(get())); }
     /* The same for so long at most. Returns whether all have ended. */
     bool wait_for(std::chrono::nanoseconds span) const
     {
         int done = 0;
-        check(overtake_tasks_wait_for(handle_, detail::timeout(span), &done));
+        check(overtake_tasks_wait_for(get(), detail::timeout(span), &done));
         return done != 0;
     }
-    void stop() { check(overtake_tasks_stop(handle_)); }
-    void start() { check(overtake_tasks_start(handle_)); }
+    void stop() { check(overtake_tasks_stop(get())); }
+    void start() { check(overtake_tasks_start(get())); }
 
 private:
-    overtake_tasks *handle_ = nullptr;
+    detail::owned<overtake_tasks, overtake_tasks_free> handle_;
 };
 
 /* While it lives, the dispatcher's tasks of the device are collected; then they start. */
 class [[nodiscard]] group {
 public:
-    explicit group(const tasks &tasks) : tasks_(tasks.get()) { check(overtake_group_begin(tasks_)); }
-    ~group()
+    explicit group(const tasks &tasks)
     {
-        if (tasks_ != nullptr)
-            (void)overtake_group_end(tasks_);
+        check(overtake_group_begin(tasks.get()));
+        tasks_ = detail::owned<overtake_tasks, overtake_group_end>(tasks.get());
     }
     /* Ends it now. */
-    void end() { detail::close(tasks_, &overtake_group_end); }
-    group(const group &) = delete;
-    group &operator=(const group &) = delete;
+    void end() { tasks_.close(); }
 
     /* A task that ends with the group, before its tasks start; for the innermost open group of the set. */
     task before() const { return join(overtake_group_before); }
@@ -594,11 +640,11 @@ private:
     task join(int (*call)(overtake_tasks *, overtake_task **)) const
     {
         overtake_task *handle = nullptr;
-        check(call(tasks_, &handle));
+        check(call(tasks_.get(), &handle));
         return task(handle);
     }
 
-    overtake_tasks *tasks_;
+    detail::owned<overtake_tasks, overtake_group_end> tasks_;
 };
 
 } // namespace overtake

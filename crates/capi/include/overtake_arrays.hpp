@@ -6,6 +6,12 @@
 
 #include "overtake.hpp"
 
+#include <array>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
 namespace overtake {
 
 /* A use of a computation or of an access. */
@@ -17,45 +23,213 @@ enum class use : int {
     relaxed = OVERTAKE_USE_RELAXED
 };
 
-namespace detail {
+/* How a reduction combines elements. */
+enum class reduction : int { sum = OVERTAKE_USE_SUM, min = OVERTAKE_USE_MIN, max = OVERTAKE_USE_MAX };
 
-/* The owner of a handle, which one function frees. */
-template <typename Handle, int (*Free)(Handle *)> class owned {
+/* Elements one behind the other, as std::span of C++20, which takes it. */
+template <typename T> class span {
 public:
-    owned() noexcept = default;
-    explicit owned(Handle *handle) noexcept : handle_(handle) {}
-    ~owned() { reset(); }
-    owned(owned &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-    owned &operator=(owned &&other) noexcept
-    {
-        if (this != &other) {
-            reset();
-            handle_ = std::exchange(other.handle_, nullptr);
-        }
-        return *this;
-    }
+    span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
-    Handle *get() const noexcept { return handle_; }
-    /* The handle, which another call frees. */
-    Handle *take() noexcept { return std::exchange(handle_, nullptr); }
-    void reset() noexcept
-    {
-        if (handle_ != nullptr)
-            (void)Free(handle_);
-        handle_ = nullptr;
-    }
-    /* The same, and throws what goes wrong: what is refused stays its own. */
-    void close() { detail::close(handle_, Free); }
+    T *data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    T &operator[](std::size_t index) const noexcept { return data_[index]; }
+    T *begin() const noexcept { return data_; }
+    T *end() const noexcept { return data_ + size_; }
 
 private:
-    Handle *handle_ = nullptr;
+    T *data_;
+    std::size_t size_;
+};
+
+/* Elements on the host, or on a device, until it is closed or destroyed: later computations that conflict with it
+ * wait. */
+template <typename T> class access : public span<T> {
+public:
+    access(overtake_array *array, overtake_access_spec spec, std::size_t count) : span<T>(nullptr, count)
+    {
+        overtake_access *handle = nullptr;
+        void *memory = nullptr;
+        spec.struct_size = sizeof spec;
+        check(overtake_array_open(array, &spec, &memory, &handle));
+        handle_ = detail::owned<overtake_access, overtake_access_close>(handle);
+        static_cast<span<T> &>(*this) = span<T>(static_cast<T *>(memory), count);
+    }
+
+    void close() { handle_.close(); }
+
+private:
+    detail::owned<overtake_access, overtake_access_close> handle_;
+};
+
+/* Elements of an array, which the program keeps meanwhile. */
+template <typename T> class part {
+public:
+    part(overtake_array *array, std::size_t first, std::size_t count) noexcept
+        : array_(array), first_(first), count_(count)
+    {
+    }
+
+    overtake_array *get() const noexcept { return array_; }
+    std::size_t first() const noexcept { return first_; }
+    std::size_t size() const noexcept { return count_; }
+    /* Elements of these. The library refuses those that the array does not have. */
+    overtake::part<T> part_of(std::size_t first, std::size_t count) const noexcept
+    {
+        return {array_, first_ + first, count};
+    }
+    /* Waits until the elements are on the host. */
+    access<const T> read() const { return {array_, spec(use::read), count_}; }
+    access<T> change() const { return {array_, spec(use::write), count_}; }
+    /* All are written: nothing is copied. */
+    access<T> overwrite() const { return {array_, spec(use::discard), count_}; }
+    /* The elements on a device, for code outside. */
+    access<T> on_device(use mode, unsigned device = 0) const
+    {
+        overtake_access_spec wanted = spec(mode);
+        wanted.is_on_device = 1;
+        wanted.device = device;
+        return {array_, wanted, count_};
+    }
+
+private:
+    overtake_access_spec spec(use mode) const noexcept
+    {
+        overtake_access_spec spec{};
+        spec.mode = static_cast<int>(mode);
+        spec.first = first_;
+        spec.count = count_;
+        return spec;
+    }
+
+    overtake_array *array_;
+    std::size_t first_, count_;
+};
+
+/* Elements that are where they are used. */
+template <typename T> class array : public overtake::part<T> {
+public:
+    array(overtake_array *handle, std::size_t count) noexcept : overtake::part<T>(handle, 0, count), handle_(handle) {}
+
+    overtake::part<T> part(std::size_t first, std::size_t count) const noexcept { return this->part_of(first, count); }
+    /* Adopted memory has its results, and is the program's again. */
+    void release()
+    {
+        check(overtake_array_release(handle_.get()));
+        (void)handle_.take();
+    }
+
+private:
+    detail::owned<overtake_array, overtake_array_free> handle_;
+};
+
+/* A use of elements in a computation, whose function gets them as a span of T. */
+template <typename T> struct used {
+    overtake_argument argument{};
+    std::size_t size = 0;
+};
+
+namespace detail {
+
+template <typename T, typename Element> used<T> use_of(const part<Element> &elements, int mode, unsigned type = 0)
+{
+    used<T> found;
+    found.argument.array = elements.get();
+    found.argument.mode = mode;
+    found.argument.element_type = type;
+    found.argument.first = elements.first();
+    found.argument.count = elements.size();
+    found.size = elements.size();
+    return found;
+}
+
+/* The number of a type that reductions know. */
+template <typename T> constexpr unsigned type_of() noexcept
+{
+    static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8, "a reduction is one of numbers");
+    if constexpr (std::is_floating_point_v<T>)
+        return sizeof(T) == 4 ? OVERTAKE_TYPE_FLOAT32 : OVERTAKE_TYPE_FLOAT64;
+    constexpr unsigned log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return (std::is_signed_v<T> ? OVERTAKE_TYPE_INT8 : OVERTAKE_TYPE_UINT8) + log;
+}
+
+} // namespace detail
+
+template <typename T> used<const T> read(const part<T> &elements)
+{
+    return detail::use_of<const T>(elements, OVERTAKE_USE_READ);
+}
+/* Some may be written: those that were never written are zeros. */
+template <typename T> used<T> write(const part<T> &elements)
+{
+    return detail::use_of<T>(elements, OVERTAKE_USE_WRITE);
+}
+template <typename T> used<T> read_write(const part<T> &elements)
+{
+    return detail::use_of<T>(elements, OVERTAKE_USE_READ_WRITE);
+}
+/* All are written: nothing is copied. */
+template <typename T> used<T> discard(const part<T> &elements)
+{
+    return detail::use_of<T>(elements, OVERTAKE_USE_DISCARD);
+}
+/* Added to, with no order among such uses; a function has elements of its own to add to. */
+template <typename T> used<T> reduce(const part<T> &elements, reduction by = reduction::sum)
+{
+    return detail::use_of<T>(elements, static_cast<int>(by), detail::type_of<T>());
+}
+template <typename T> used<T> relaxed(const part<T> &elements)
+{
+    return detail::use_of<T>(elements, OVERTAKE_USE_RELAXED);
+}
+
+using kernel = detail::owned<overtake_kernel, overtake_kernel_free>;
+
+/* So many blocks, or threads, along each axis. */
+struct dim {
+    std::uint32_t x = 1, y = 1, z = 1;
+    dim(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) noexcept : x(x), y(y), z(z) {}
+};
+
+/* The launch of a kernel. */
+struct shape {
+    dim grid, block;
+    std::uint32_t shared_bytes = 0;
+    shape(dim grid, dim block, std::uint32_t shared_bytes = 0) noexcept
+        : grid(grid), block(block), shared_bytes(shared_bytes)
+    {
+    }
+};
+
+namespace detail {
+
+/* A function, and the numbers of elements of its uses. */
+template <typename Function, typename... T> class typed {
+public:
+    typed(Function function, const used<T> &...uses) : function_(std::move(function)), sizes_{uses.size...} {}
+
+    template <typename... First> void operator()(void *const *addresses, First &...first)
+    {
+        call(addresses, std::index_sequence_for<T...>{}, first...);
+    }
+
+private:
+    template <std::size_t... At, typename... First>
+    void call(void *const *addresses, std::index_sequence<At...>, First &...first)
+    {
+        (void)addresses;
+        function_(first..., span<T>(static_cast<T *>(addresses[At]), sizes_[At])...);
+    }
+
+    Function function_;
+    std::array<std::size_t, sizeof...(T)> sizes_;
 };
 
 template <typename Function> int launch_uses(overtake_lane *handle, void *const *addresses, void *data) noexcept
 {
     return guarded([&] {
         lane entered(handle);
-        (*static_cast<Function *>(data))(entered, addresses);
+        (*static_cast<Function *>(data))(addresses, entered);
     });
 }
 
@@ -66,80 +240,28 @@ template <typename Function> int run_uses(void *const *addresses, void *data) no
 
 } // namespace detail
 
-/* Elements on the host, or on a device, until it is closed or destroyed: later computations that conflict with it
- * wait. */
-template <typename T> class access {
-public:
-    access(overtake_array *array, overtake_access_spec spec, std::size_t count) : count_(count)
-    {
-        overtake_access *handle = nullptr;
-        void *memory = nullptr;
-        spec.struct_size = sizeof spec;
-        check(overtake_array_open(array, &spec, &memory, &handle));
-        handle_ = detail::owned<overtake_access, overtake_access_close>(handle);
-        elements_ = static_cast<T *>(memory);
-    }
-
-    T *data() const noexcept { return elements_; }
-    std::size_t size() const noexcept { return count_; }
-    T &operator[](std::size_t index) const noexcept { return elements_[index]; }
-    T *begin() const noexcept { return elements_; }
-    T *end() const noexcept { return elements_ + count_; }
-    void close() { handle_.close(); }
-
-private:
-    detail::owned<overtake_access, overtake_access_close> handle_;
-    T *elements_ = nullptr;
-    std::size_t count_;
-};
-
-/* Elements that are where they are used. */
-template <typename T> class array {
-public:
-    array(overtake_array *handle, std::size_t count) noexcept : handle_(handle), count_(count) {}
-
-    overtake_array *get() const noexcept { return handle_.get(); }
-    std::size_t size() const noexcept { return count_; }
-    /* Waits until the elements are on the host. */
-    access<const T> read() const { return {get(), spec(use::read), count_}; }
-    access<T> change() const { return {get(), spec(use::write), count_}; }
-    /* All are written: nothing is copied. */
-    access<T> overwrite() const { return {get(), spec(use::discard), count_}; }
-    /* The elements on a device, for code outside. */
-    access<T> on_device(use mode, unsigned device = 0) const
-    {
-        overtake_access_spec wanted = spec(mode);
-        wanted.is_on_device = 1;
-        wanted.device = device;
-        return {get(), wanted, count_};
-    }
-    /* Adopted memory has its results, and is the program's again. */
-    void release()
-    {
-        check(overtake_array_release(get()));
-        (void)handle_.take();
-    }
-
-private:
-    static overtake_access_spec spec(use mode) noexcept
-    {
-        overtake_access_spec spec{};
-        spec.mode = static_cast<int>(mode);
-        return spec;
-    }
-
-    detail::owned<overtake_array, overtake_array_free> handle_;
-    std::size_t count_;
-};
-
-using kernel = detail::owned<overtake_kernel, overtake_kernel_free>;
-
 /* A computation that is being described; submit() submits it. Use it within the expression that makes it. */
 class [[nodiscard]] computation {
 public:
-    computation(overtake_arrays *arrays, std::string name) : arrays_(arrays), name_(std::move(name))
+    /* A launch of a kernel. */
+    template <typename... Arguments>
+    computation(overtake_arrays *arrays, std::string name, const kernel &kernel, const shape &shape,
+                const Arguments &...arguments)
+        : computation(arrays, std::move(name))
     {
-        spec_.struct_size = sizeof spec_;
+        (argument(arguments), ...);
+        spec_.kernel = kernel.get();
+        put(spec_.grid, shape.grid);
+        put(spec_.block, shape.block);
+        spec_.shared_bytes = shape.shared_bytes;
+    }
+    /* A function, which stands behind its uses. */
+    template <bool IsHost, typename Parts, std::size_t... Uses>
+    computation(overtake_arrays *arrays, std::string name, std::bool_constant<IsHost>, Parts parts,
+                std::index_sequence<Uses...>)
+        : computation(arrays, std::move(name))
+    {
+        calls<IsHost>(std::get<sizeof...(Uses)>(std::move(parts)), std::get<Uses>(parts)...);
     }
     computation(const computation &) = delete;
     computation &operator=(const computation &) = delete;
@@ -149,43 +271,6 @@ public:
             spec_.free_data(spec_.data);
     }
 
-    /* The next argument: a use of a whole array. */
-    template <typename T> computation &with(const array<T> &array, use mode)
-    {
-        overtake_argument argument{};
-        argument.array = array.get();
-        argument.mode = static_cast<int>(mode);
-        arguments_.push_back(argument);
-        return *this;
-    }
-    /* The next argument of a kernel: a value, which lives until submit(). */
-    template <typename T> computation &value(const T &value)
-    {
-        overtake_argument argument{};
-        argument.value = &value;
-        argument.value_bytes = sizeof value;
-        arguments_.push_back(argument);
-        return *this;
-    }
-    computation &kernel(const overtake::kernel &kernel, std::uint32_t grid, std::uint32_t block)
-    {
-        spec_.kernel = kernel.get();
-        spec_.grid[0] = grid;
-        spec_.block[0] = block;
-        return *this;
-    }
-    /* Submits work to the lane: function(lane &, void *const *addresses). */
-    template <typename Function> computation &launch(Function function)
-    {
-        spec_.launch = &detail::launch_uses<Function>;
-        return keep(std::move(function));
-    }
-    /* A function of the host: function(void *const *addresses). */
-    template <typename Function> computation &run(Function function)
-    {
-        spec_.run = &detail::run_uses<Function>;
-        return keep(std::move(function));
-    }
     computation &priority(int priority)
     {
         spec_.priority = priority;
@@ -197,14 +282,21 @@ public:
         spec_.device = device;
         return *this;
     }
+    /* It has one more reference, which task::release takes away: until then it does not start. */
+    computation &held()
+    {
+        ++spec_.references;
+        return *this;
+    }
     computation &retries(unsigned most)
     {
         spec_.retries = most;
         return *this;
     }
-    computation &after(const task &first)
+    /* It also comes after these: tasks, and containers of tasks. */
+    template <typename... Tasks> computation &after(const Tasks &...first)
     {
-        after_.push_back(first.get());
+        (detail::add(after_, first), ...);
         return *this;
     }
     task submit()
@@ -222,20 +314,43 @@ public:
     }
 
 private:
-    /* One that it has been given before goes. */
-    template <typename Function> computation &keep(Function function)
+    computation(overtake_arrays *arrays, std::string name) : arrays_(arrays), name_(std::move(name))
     {
-        void *data = new Function(std::move(function));
-        if (spec_.free_data != nullptr)
-            spec_.free_data(spec_.data);
-        spec_.data = data;
-        spec_.free_data = &detail::free_data<Function>;
-        return *this;
+        spec_.struct_size = sizeof spec_;
+    }
+
+    static void put(std::uint32_t (&to)[3], const dim &from) noexcept { to[0] = from.x, to[1] = from.y, to[2] = from.z; }
+    template <typename T> void argument(const used<T> &use) { arguments_.push_back(use.argument); }
+    template <typename T> void argument(const T &value)
+    {
+        static_assert(std::is_trivially_copyable_v<T>, "an argument of a kernel is a use of an array, or plain data");
+        values_.push_back(std::make_unique<unsigned char[]>(sizeof value));
+        std::memcpy(values_.back().get(), &value, sizeof value);
+        overtake_argument argument{};
+        argument.value = values_.back().get();
+        argument.value_bytes = sizeof value;
+        arguments_.push_back(argument);
+    }
+    template <bool IsHost, typename Function, typename... T> void calls(Function function, const used<T> &...uses)
+    {
+        using typed = detail::typed<Function, T...>;
+        if constexpr (IsHost) {
+            static_assert(std::is_invocable_v<Function &, span<T>...>, "the function takes a span for each use");
+            spec_.run = &detail::run_uses<typed>;
+        } else {
+            static_assert(std::is_invocable_v<Function &, lane &, span<T>...>,
+                          "the function takes a lane, and a span for each use");
+            spec_.launch = &detail::launch_uses<typed>;
+        }
+        (argument(uses), ...);
+        spec_.data = new typed(std::move(function), uses...);
+        spec_.free_data = &detail::free_data<typed>;
     }
 
     overtake_arrays *arrays_;
     std::string name_;
     std::vector<overtake_argument> arguments_;
+    std::vector<std::unique_ptr<unsigned char[]>> values_;
     std::vector<overtake_task *> after_;
     overtake_computation_spec spec_{};
 };
@@ -258,6 +373,14 @@ public:
         check(overtake_array_new(get(), count, sizeof(T), &handle));
         return {handle, count};
     }
+    /* A token: an array without elements, for an order that is not about memory. A function gets an empty span for it,
+     * and a kernel has no parameter for it. */
+    array<unsigned char> token()
+    {
+        overtake_array *handle = nullptr;
+        check(overtake_token_new(get(), &handle));
+        return {handle, 0};
+    }
     /* An array in memory of a device that the program owns, until it is released or this is destroyed. */
     template <typename T> array<T> adopt_on_device(T *memory, std::size_t count, unsigned device = 0)
     {
@@ -279,7 +402,25 @@ public:
         check(overtake_kernel_load(get(), image.data(), image.size(), name, &handle));
         return overtake::kernel(handle);
     }
-    computation compute(std::string name) { return {get(), std::move(name)}; }
+    /* A kernel: its arguments are uses of arrays, and values. */
+    template <typename... Arguments>
+    computation compute(std::string name, const overtake::kernel &kernel, const shape &shape,
+                        const Arguments &...arguments)
+    {
+        return {get(), std::move(name), kernel, shape, arguments...};
+    }
+    /* Work of the device: uses, and at last function(lane &, span...), which submits it to the lane. */
+    template <typename... Parts> computation launch(std::string name, Parts &&...parts)
+    {
+        return {get(), std::move(name), std::false_type(), std::forward_as_tuple(std::forward<Parts>(parts)...),
+                std::make_index_sequence<sizeof...(Parts) - 1>()};
+    }
+    /* A function of the host: uses, and at last function(span...). */
+    template <typename... Parts> computation run(std::string name, Parts &&...parts)
+    {
+        return {get(), std::move(name), std::true_type(), std::forward_as_tuple(std::forward<Parts>(parts)...),
+                std::make_index_sequence<sizeof...(Parts) - 1>()};
+    }
     void wait() const { check(overtake_arrays_wait(get())); }
     /* The same for so long at most. Returns whether all computations have ended. */
     bool wait_for(std::chrono::nanoseconds span) const

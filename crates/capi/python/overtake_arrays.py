@@ -51,7 +51,7 @@ _COUNTS += ("between_devices", "between_device_bytes", "shared", "evictions")
 _Options = _structure(
     "_Options",
     *[("selection", ctypes.c_int), ("device_bytes_max", ctypes.c_uint64), ("host_bytes_max", ctypes.c_uint64)],
-    *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("reserved", _number)],
+    *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("serial", _number)],
 )
 _TIMES = ("mean_us", "least_us", "last_us")
 _Times = _structure(
@@ -90,6 +90,7 @@ def _prototypes():
         "arrays_read_times": [_pointer, _TELL, _pointer],
         "arrays_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
         "array_new": [_pointer, _size, _size, place],
+        "token_new": [_pointer, place],
         "array_adopt": [_pointer, ctypes.POINTER(_AdoptSpec), place],
         "array_view": [_pointer, _size, _size, place],
         "array_release": [_pointer],
@@ -236,15 +237,17 @@ def _put(elements, values, dtype):
 class Arrays(calls.Owner):
     """A set of arrays, with the computations that use them. Close it, or use it in a `with` block: that waits for the
     computations, and memory that was adopted has its results then. With `measures` the times of computations are
-    measured, for `Arrays.times`."""
+    measured, for `Arrays.times`. With `serial`, for debugging, the submission of a computation returns when it has
+    ended."""
 
     def __init__(
         self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None,
-        measures=False,
+        measures=False, serial=False,
     ):
         calls.bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
         options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
+        options.serial = serial
         super().__init__()
         self._dispatcher = dispatcher
         try:
@@ -257,6 +260,11 @@ class Arrays(calls.Owner):
         """An array that has not been written. It gets memory where it is used."""
         shape, dtype = uses.shape_of(shape), exchange.type_name(dtype)
         return Array(self, shape, dtype, "array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
+
+    def token(self):
+        """A token: an array without elements, for an order that is not about memory, of a file, say. Functions use it
+        as any array (`overtake.read`, `overtake.write`), and get an empty view for it."""
+        return Array(self, (0,), "uint8", "token_new", self._handle)
 
     def array_of(self, contents, dtype=None):
         """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers. With a
@@ -354,7 +362,7 @@ class Arrays(calls.Owner):
         spec.is_on_device, spec.device = on is not None, on or 0
         spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
         spec.arguments, spec.arguments_count = ctypes.addressof(spec.kept[1]), len(arguments)
-        spec.after, spec.after_count = base._handles(after), len(after)
+        spec.after, spec.after_count = base._handles(after)
         return spec
 
     def submit(self, spec, work):

@@ -29,7 +29,7 @@ class FrameError(overtake.Error):
     """A frame failed: the text names it and the reason. The next call is about the next frame."""
 
 
-REFUSED, TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -10, -13, -14, -16, -17, -18
+REFUSED, WOULD_BLOCK, TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -10, -11, -13, -14, -16, -17, -18
 _KINDS = {
     **{TASK_FAILED: TaskError, TASK_NOT_RUN: TaskError},
     **{TIMEOUT: TimeoutError, ENDED: Ended, FRAME_FAILED: FrameError},

@@ -68,6 +68,7 @@ class _Spec(ctypes.Structure):
         ("after_count", ctypes.c_size_t),
         ("after_launch", ctypes.POINTER(ctypes.c_void_p)),
         ("after_launch_count", ctypes.c_size_t),
+        ("room_timeout_ns", ctypes.c_int64),
     ]
 
 
@@ -79,6 +80,7 @@ def _prototypes():
         "dispatcher_open_on": [place, ctypes.c_size_t, ctypes.POINTER(_Options), place],
         "dispatcher_close": [handle],
         "dispatcher_read_statistics": [handle, ctypes.POINTER(_Statistics)],
+        "dispatcher_dot": [handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)],
         "tasks_open": [handle, text, place],
         "tasks_free": [handle],
         "tasks_wait_for": [handle, ctypes.c_int64, level],
@@ -92,6 +94,8 @@ def _prototypes():
         "submit": [handle, ctypes.POINTER(_Spec), place],
         "task_wait_for": [handle, ctypes.c_int64, level],
         "task_is_done": [handle, level],
+        "task_cancel": [handle, level],
+        "task_when_done": [handle, _RUN, ctypes.c_size_t, calls.FREE],
         "task_hold": [handle],
         "task_release": [handle],
         "task_raise": [handle, number],
@@ -164,7 +168,7 @@ class Lane:
 
 
 class Task(calls.Owner):
-    """A submitted task."""
+    """A submitted task. Its methods have the names of `concurrent.futures.Future`, and a coroutine may `await` it."""
 
     _freed_by = "task_free"
 
@@ -188,9 +192,27 @@ class Task(calls.Owner):
         self.wait(timeout)
         return self._work and self._work.value
 
-    def is_done(self):
+    def __await__(self):
+        """In asyncio: as `result`, and other coroutines run meanwhile. No thread waits for it. To cancel a coroutine
+        that awaits the task, by a timeout say, leaves the task alone."""
+        if not self.done():
+            yield from _end_of(self).__await__()
+        return self.result(0)
+
+    def done(self):
         """Whether it has ended, one way or the other."""
-        return bool(calls.made("task_is_done", self._handle, kind=ctypes.c_int))
+        return self._is_over or bool(calls.made("task_is_done", self._handle, kind=ctypes.c_int))
+
+    def add_done_callback(self, function):
+        """Calls `function(task)` when the task has ended, in the thread that sees it end, or at once if it has ended
+        before. It must not wait. The library's log tells of an exception."""
+        kept = calls.keep(lambda *_: function(self), calls.Work())
+        calls.call("task_when_done", self._handle, calls.answering("run", _RUN), kept, calls.free_kept)
+
+    def cancel(self):
+        """Leaves the task out, if it has not started: `wait` then raises `TaskError`, as for those after it. Returns
+        whether that is so. Tasks before it go on, so their memory is still in use."""
+        return bool(calls.made("task_cancel", self._handle, kind=ctypes.c_int))
 
     def hold(self):
         """One more reference: the task does not start until it is released."""
@@ -204,21 +226,43 @@ class Task(calls.Owner):
         """Gives it another priority of its own. The tasks before it inherit it."""
         calls.call("task_raise", self._handle, level)
 
-    def before(self, other):
-        """`other` comes after this task."""
-        calls.call("task_before", self._handle, other._handle)
+    def precede(self, *others):
+        """These tasks, which have not started, come after this one."""
+        for other in others:
+            calls.call("task_before", self._handle, other._handle)
+
+    def succeed(self, *others):
+        """This task, which has not started, comes after these."""
+        for other in others:
+            other.precede(self)
+
+
+def _end_of(task):
+    """A future of the running loop that has a result when the task has ended."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+
+    def tell(_):
+        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(None))
+
+    task.add_done_callback(tell)
+    return future
 
 
 def _handles(tasks):
-    """The array of their handles."""
+    """The array of their handles, and its length. One task is a list of one."""
+    tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
     handles = (ctypes.c_void_p * len(tasks))(*(task._handle for task in tasks))
-    return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
+    return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(tasks)
 
 
 def _described(kind, name, function, after, **fields):
     """A task for a call that submits it, and its work. From here on the library frees it, also if the call fails."""
     spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), **fields), None
-    spec.after, spec.after_count = _handles(after), len(after)
+    spec.after, spec.after_count = _handles(after)
     if function is not None:
         work = calls.Work()
         if kind in (_HOST, _LIGHT):
@@ -227,6 +271,13 @@ def _described(kind, name, function, after, **fields):
             given, spec.launch = lambda lane, *_: function(Lane(lane)), calls.answering("launch", _LAUNCH)
         spec.data, spec.free_data = calls.keep(given, work), calls.free_kept
     return spec, work
+
+
+def _fields(after_launch=(), priority=0, held=0, named=False, retries=0, **others):
+    """The fields of a description, by the options of `Tasks`."""
+    launches, count = _handles(after_launch)
+    others.update(priority=priority, references=held, is_named=named, retries=retries)
+    return {**others, "after_launch": launches, "after_launch_count": count}
 
 
 class Group:
@@ -238,10 +289,11 @@ class Group:
 
 class Tasks(calls.Owner):
     """A set of tasks. Each method that describes one submits it, and returns a `Task`; without a function it is a
-    decorator. The options of all: `after`, a list of tasks that it comes after; `after_launch`, tasks of which only the
-    launch must be over; `priority`, from 1 (bulk) up; `held`, the number of references that it is submitted with;
+    decorator. The options of all: `after`, a task that it comes after, or several; `after_launch`, those of which only
+    the launch must be over; `priority`, from 1 (bulk) up; `held`, the number of references that it is submitted with;
     `named`, whether others refer to it by its name; `retries`, how often `launch` is called again after it has failed,
-    which the caller promises it may be."""
+    which the caller promises it may be; `room_timeout`, for how many seconds the call waits for room in a full
+    dispatcher, None for as long as it takes."""
 
     _freed_by = "tasks_free"
 
@@ -279,11 +331,15 @@ class Tasks(calls.Owner):
             return lambda function: self._submit(kind, name, function, **options)
         return self._submit(kind, name, function, **options)
 
-    def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False, retries=0):
-        fields = {"priority": priority, "references": held, "is_named": named, "retries": retries}
-        fields.update(after_launch=_handles(after_launch), after_launch_count=len(after_launch))
-        spec, work = _described(kind, name, function, after, **fields)
-        return Task("submit", self._handle, ctypes.byref(spec), work=work)
+    def _submit(self, kind, name, function, after=(), room_timeout=0, **options):
+        for left_ns, is_last in calls.slices(room_timeout):
+            fields = _fields(**options, room_timeout_ns=left_ns)
+            spec, work = _described(kind, name, function, after, **fields)
+            try:
+                return Task("submit", self._handle, ctypes.byref(spec), work=work)
+            except overtake.Error as error:
+                if is_last or error.code != calls.WOULD_BLOCK:
+                    raise
 
     def pipeline(self, name, size, **options):
         """A pipeline of frames of `size` bytes (`overtake.Pipeline`), whose copies and tasks are of this set."""
@@ -373,6 +429,16 @@ class Dispatcher(calls.Owner):
         counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
         calls.call("dispatcher_read_statistics", self._handle, ctypes.byref(counts))
         return {name: getattr(counts, name) for name, _ in _Statistics._fields_ if name != "struct_size"}
+
+    def dot(self):
+        """A picture of the tasks that have not ended, as text for Graphviz."""
+        needed = ctypes.c_size_t(4096)
+        while True:
+            buffer = ctypes.create_string_buffer(needed.value + needed.value // 2)
+            code = calls.functions["dispatcher_dot"](self._handle, buffer, len(buffer), ctypes.byref(needed))
+            if code != overtake._BUFFER_TOO_SMALL:
+                calls.check(code)
+                return buffer.value.decode()
 
     def close(self):
         """Waits for the work on the device and for functions that run, and ends the dispatcher."""

@@ -96,6 +96,7 @@ class Template(calls.Owner):
         return self._add(kind, name, function, **options)
 
     def _add(self, kind, name, function, after=(), priority=0):
+        after = [after] if isinstance(after, Step) else list(after)
         if any(step._template is not self for step in after):
             raise ValueError(f"task {name!r} comes after a step of another template")
         spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, name.encode(), priority)
@@ -121,7 +122,7 @@ class Template(calls.Owner):
         """Submits all tasks, as tasks of this set, with these arguments and at least this priority. Returns a task that
         stands for all of them. The first replay ends the recording."""
         spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
-        spec.after, spec.after_count = base._handles(after), len(after)
+        spec.after, spec.after_count = base._handles(after)
         work = calls.Work()
         spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
         return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)

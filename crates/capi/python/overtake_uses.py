@@ -87,6 +87,8 @@ def elements_of(address, shape, array):
     """Memory of the host as a memoryview, which keeps the array."""
     memory = (ctypes.c_char * (math.prod(shape) * exchange.item_bytes(array.dtype))).from_address(address)
     memory.array = array
+    if not len(memory):
+        return memoryview(memory)  # of a token; casts refuse such views
     return memoryview(memory).cast("B").cast(exchange.TYPES[array.dtype][1], shape)
 
 

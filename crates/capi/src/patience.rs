@@ -44,7 +44,7 @@ impl Patience {
     ) -> Result<bool, Error> {
         match self.span {
             None => for_ever().map(|()| true),
-            Some(span) => within(Duration::from_nanos(span.0)).map(|ended| ended.is_some()),
+            Some(span) => within(span.into()).map(|ended| ended.is_some()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 109] = [
+const EXPORTS: [&str; 113] = [
     "overtake_access_close",
     "overtake_admission_free",
     "overtake_admission_open",
@@ -41,6 +41,7 @@ const EXPORTS: [&str; 109] = [
     "overtake_copy_queue_set",
     "overtake_deployment",
     "overtake_dispatcher_close",
+    "overtake_dispatcher_dot",
     "overtake_dispatcher_open",
     "overtake_dispatcher_open_on",
     "overtake_dispatcher_read_statistics",
@@ -96,6 +97,7 @@ const EXPORTS: [&str; 109] = [
     "overtake_stream_priority",
     "overtake_submit",
     "overtake_task_before",
+    "overtake_task_cancel",
     "overtake_task_free",
     "overtake_task_hold",
     "overtake_task_is_done",
@@ -103,6 +105,7 @@ const EXPORTS: [&str; 109] = [
     "overtake_task_release",
     "overtake_task_wait",
     "overtake_task_wait_for",
+    "overtake_task_when_done",
     "overtake_tasks_free",
     "overtake_tasks_named",
     "overtake_tasks_open",
@@ -115,6 +118,7 @@ const EXPORTS: [&str; 109] = [
     "overtake_template_free",
     "overtake_template_new",
     "overtake_template_replay",
+    "overtake_token_new",
     "overtake_version",
     "overtake_version_text",
 ];

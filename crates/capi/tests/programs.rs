@@ -104,20 +104,20 @@ fn page_in_cpp(place: &Place) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The lines in C++ about tasks.
-fn tasks_of_the_page(place: &Place) -> Result<(), Failed> {
+/// The lines in C++ that mention this, and what they say.
+fn lines_of_the_page(place: &Place, name: &str, mention: &str, expected: &str) -> Result<(), Failed> {
     let page = std::fs::read_to_string(common::here().join("README.md"))?;
     let (includes, lines) =
-        pages::block(&page, "cpp", "overtake::tasks").split_once("\n\n").ok_or("includes, a blank line, a body")?;
+        pages::block(&page, "cpp", mention).split_once("\n\n").ok_or("includes, a blank line, a body")?;
     let program = format!(
         "{includes}\n#include \"expect.h\"\nint main()\n{{\nopen_device();\nsize_t bytes = 65536;\n\
-         void *device = on_device(bytes), *token = pinned_bytes(bytes, 1);\n{lines}\n}}\n"
+         void *device = on_device(bytes), *token = pinned_bytes(bytes, 1);\n(void)device, (void)token;\n{lines}\n}}\n"
     );
-    let source = place.folder.join("page_of_tasks.cpp");
+    let source = place.folder.join(name);
     std::fs::write(&source, program)?;
     let binary = place.build(&source, Linked::Shared)?;
     match common::run(&mut place.program(&binary, true))?.as_str() {
-        "it is there\n" => Ok(()),
+        said if said == expected => Ok(()),
         said => Err(format!("it says {said:?}").into()),
     }
 }
@@ -323,11 +323,18 @@ fn at_the_gate_of_the_drop_in(place: &Place) -> Result<(), Failed> {
 type Plain = fn(&Place) -> Result<(), Failed>;
 
 /// Headers of C++, and the standards that they are compiled in.
-const HEADERS: [(&str, &str); 4] =
-    [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
+const HEADERS: [(&str, &str); 7] = [
+    ("overtake.h", "c++11"),
+    ("overtake.hpp", "c++17"),
+    ("overtake.hpp", "c++20"),
+    ("overtake_templates.hpp", "c++17"),
+    ("overtake_arrays.hpp", "c++17"),
+    ("overtake_pipelines.hpp", "c++17"),
+    ("overtake_pipelines.hpp", "c++20"),
+];
 
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 13] = [
+const ALL: [&str; 15] = [
     "copies.c",
     "queue.c",
     "bounds.c",
@@ -336,17 +343,20 @@ const ALL: [&str; 13] = [
     "scopes.cpp",
     "tasks.c",
     "task_refusals.c",
+    "ends.c",
     "tasks.cpp",
     "arrays.c",
     "arrays.cpp",
+    "frames.cpp",
     "pipelines.c",
     "templates.c",
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 20] = [
+const PLAIN: [(&str, Plain); 21] = [
     ("page.cpp", page_in_cpp),
-    ("page_of_tasks.cpp", tasks_of_the_page),
+    ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),
+    ("page_of_arrays.cpp", |place| lines_of_the_page(place, "page_of_arrays.cpp", "overtake::arrays", "2000\n")),
     ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
     ("page_of_arrays.c", |place| page_in_c(place, "data.md", "the sum is 3000\n")),
     ("page_of_pipelines.c", |place| page_in_c(place, "pipelines.md", "3 seen, 2 dropped\n")),

@@ -49,6 +49,11 @@ fn tasks() -> Result<(), Failed> {
     })
 }
 
+fn futures() -> Result<(), Failed> {
+    let folder = common::folder("python_futures");
+    cases_of("test_futures.py", "Futures", |python| on_the_software_gpu(python, &folder))
+}
+
 fn pipelines() -> Result<(), Failed> {
     let folder = common::folder("python_pipelines");
     cases_of("test_pipelines.py", "Pipelines", |python| on_the_software_gpu(python, &folder))?;
@@ -161,6 +166,7 @@ fn main() {
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
         trial("without_a_driver", without_a_driver_the_library_names_it),
         trial("tasks", tasks),
+        trial("futures", futures),
         trial("arrays", arrays),
         trial("interrupts", interrupts),
         trial("pipelines", pipelines),

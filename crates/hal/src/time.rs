@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
 
 /// A span or a point of host time, in nanoseconds. Points count from an origin that only the [`crate::Host`] knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +43,19 @@ impl Nanos {
     #[must_use]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// The longest is 584 years.
+impl From<Duration> for Nanos {
+    fn from(span: Duration) -> Nanos {
+        Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(span: Nanos) -> Duration {
+        Duration::from_nanos(span.0)
     }
 }
 

@@ -17,6 +17,7 @@ mod mentions;
 mod mutants;
 mod planted;
 mod ptx;
+mod rules;
 mod scratch;
 mod store;
 mod stored;

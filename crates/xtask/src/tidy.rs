@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, arrows, columns, items, mentions, ptx, stored};
+use crate::{Outcome, arrows, columns, items, mentions, ptx, rules, stored};
 
 /// The most lines of a file, tests included.
 const FILE_LINES: usize = 449;
@@ -79,6 +79,10 @@ pub fn run(root: &Path) -> Outcome {
         let mut found = check(name, &text);
         if is_kind(name, &TEXT) {
             let mut missing = mentions::missing(name, &text, &exists);
+            if name == rules::PAGE {
+                missing.extend(rules::faults(root, &text));
+            }
+            missing.extend(rules::cited(name, &text));
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));

@@ -172,7 +172,8 @@ impl<N: Clone + PartialEq> Validity<N> {
         needs
     }
 
-    /// The same for bytes that are to leave their memory, of those of which it has the only copy: they go to `place`.
+    /// The same for bytes that are to leave their memory, of those of which no other one has a copy already: they go to
+    /// `place`. A copy that is on its way may fail.
     pub fn needs_to_leave(
         &mut self,
         bytes: &Range<u64>,
@@ -182,7 +183,8 @@ impl<N: Clone + PartialEq> Validity<N> {
         self.settle(bytes, &mut progress);
         let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
         self.spans.each(bytes, |bytes, copies| {
-            if copies.at == Locations::only(from) {
+            let others = copies.arrivals.iter().fold(copies.at.without(from), |at, (place, _)| at.without(*place));
+            if copies.at.has(from) && others == Locations::NONE {
                 needs.add(bytes, copies, place, &|_| 1.0);
             }
         });

@@ -242,11 +242,20 @@ impl Model {
         }
     }
 
-    /// The task, if it waits, never runs.
+    /// The task, if it has not started, never runs.
     pub fn give_up(&mut self, task: usize) {
-        let is_waiting = self.graph.stage(self.tasks[task].id) == Stage::Waiting;
-        assert_eq!(self.graph.give_up(self.tasks[task].id, cause(task)), is_waiting);
-        if is_waiting {
+        let id = self.tasks[task].id;
+        let has_not_started = match self.graph.stage(id) {
+            Stage::Waiting => true,
+            // The bins of PhysX are emptied as a whole.
+            Stage::Ready => {
+                let task = &self.tasks[task];
+                task.launches == 0 && (self.is_strict || !task.wish.kind.is_device())
+            }
+            _ => false,
+        };
+        assert_eq!(self.graph.give_up(id, cause(task)), has_not_started);
+        if has_not_started {
             let task = &mut self.tasks[task];
             (task.has_failed, task.is_given_up, task.held) = (true, true, 0);
         }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // the bytes of a stage are reached by address; only the stage's holder has them
 
 use std::fmt;
+use std::time::Duration;
 
 use hal::{MemOp, Nanos};
 use stages::{Member, Stage};
@@ -47,8 +48,8 @@ impl Feeder {
     }
 
     /// The same for a span of time.
-    pub fn acquire_for(&mut self, span: Nanos) -> Result<Option<FeedStage<'_>>, Error> {
-        let deadline = self.line.host().now() + span;
+    pub fn acquire_for(&mut self, span: Duration) -> Result<Option<FeedStage<'_>>, Error> {
+        let deadline = self.line.host().now() + Nanos::from(span);
         self.acquire_by(Some(deadline))
     }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::time::Duration;
 
 use hal::Nanos;
 use stages::{Member, Stage};
@@ -44,8 +45,8 @@ impl FeedResults {
     }
 
     /// The same for a span of time.
-    pub fn wait_for(&mut self, span: Nanos) -> Result<Option<FeedResult<'_>>, Error> {
-        let deadline = self.line.host().now() + span;
+    pub fn wait_for(&mut self, span: Duration) -> Result<Option<FeedResult<'_>>, Error> {
+        let deadline = self.line.host().now() + Nanos::from(span);
         self.wait_by(Some(deadline))
     }
 

@@ -18,12 +18,12 @@ impl<'n> TaskBuilder<'_, 'n> {
     /// behind the lock then.
     pub(crate) fn append(mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let appended = self.try_append(held, accesses);
-        held.dead.add_refused(self.work);
-        appended
+        held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
+        appended.map_err(|error| self.all_before().fold(error, |error, first| first.naming(error)))
     }
 
     /// Leaves the work where it is if there is no node for it.
-    fn try_append(&mut self, held: &mut State, accesses: &[Access]) -> Result<Handle, Error> {
+    pub(super) fn try_append(&mut self, held: &mut State, accesses: &[Access]) -> Result<Handle, Error> {
         let (set, mut after) = (self.set, self.nodes_before(held)?);
         if self.follows_failure()
             && let Some(handle) = Handle::behind_a_failure(self.all_before(), self.name, || format!("{:?}", self.name))

@@ -152,6 +152,20 @@ pub fn by_the_bytes(rig: &Rig) -> Outcome {
     })
 }
 
+/// With a threshold of one no device has enough of the bytes, and each is taken in turn.
+pub fn by_a_threshold(rig: &Rig) -> Outcome {
+    on_two(rig, ArrayOptions { threshold: 1.0, ..ArrayOptions::default() }, |bed| {
+        let [source, sum] = two_arrays(bed)?;
+        doors::add(bed, "there", &source, &source, &sum).on(1).submit()?.wait()?;
+        let seen = chosen(bed, &sum, 4)?;
+        same(
+            "how often each was taken",
+            &[0, 1].map(|device| seen.iter().filter(|one| **one == device).count()),
+            &[2; 2],
+        )
+    })
+}
+
 /// One selection takes each device in turn, another always the first.
 pub fn by_turns(rig: &Rig) -> Outcome {
     let with = |selection| ArrayOptions { selection, ..ArrayOptions::default() };

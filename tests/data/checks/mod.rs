@@ -16,10 +16,12 @@ mod retries;
 mod room;
 mod scenarios;
 mod sections;
+pub mod serial;
 pub mod storms;
 mod streams;
 pub mod threads;
 mod times;
+mod tokens;
 mod transfers;
 mod views;
 mod workspaces;
@@ -39,7 +41,7 @@ macro_rules! checks {
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
-        of_templates counts_once pinned;
+        by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
         in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
@@ -60,10 +62,12 @@ pub const ALL: &[(&str, Check)] = checks! {
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
         give_their_priority;
+    serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
     storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
+    tokens: order_computations pass_failures_on have_guards on_two_devices refused;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
     workspaces: of_each_lane goes_behind_the_last_work foreign;

@@ -333,7 +333,7 @@ impl Program {
             Ok(())
         });
         let after = self.handles.get(first).into_iter();
-        let submitted = function.after_all(after).submit();
+        let submitted = function.after(after).submit();
         ensure!(submitted.is_ok() || self.is_beset(), "{submitted:?}");
         self.handles.extend(submitted);
         Ok(())

@@ -28,6 +28,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
     ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
     ("real_time::functions_submit", real_time::functions_submit),
+    ("real_time::serial_submissions", real_time::serial_submissions),
     ("storms::in_real_time", storms::in_real_time),
     ("storms::calls_fail", storms::calls_fail),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),

@@ -1,10 +1,18 @@
 //! Checks in real time: threads run beside each other.
 
-use crate::checks::threads;
+use crate::checks::{serial, threads};
 use crate::failure::Outcome;
 use crate::model::on_real_time;
 
 /// Where another thread leaves tasks to the one that dispatches.
 pub fn functions_submit() -> Outcome {
     on_real_time(threads::submit_in_functions)
+}
+
+/// Where a submission that waits for what it may not stands still; virtual time would say so.
+pub fn serial_submissions() -> Outcome {
+    on_real_time(|rig| {
+        serial::waits_for_no_later_call(rig)?;
+        serial::waits_for_nothing_held(rig)
+    })
 }

@@ -77,7 +77,7 @@ pub fn a_frame_waits_and_may_be_replaced(rig: &Rig) -> Outcome {
     ensure!(third.try_wait()?.is_none(), "two frames are at work");
     for _ in 0..3 {
         fill(&mut lines.producers[2])?;
-        ensure!(third.wait_for(Nanos::from_us(200))?.is_none(), "two frames are at work");
+        ensure!(third.wait_for(Nanos::from_us(200).into())?.is_none(), "two frames are at work");
     }
     first.release()?;
     let frame = third.try_wait()?.ok_or_else(|| Failure::new("a place is free"))?;

@@ -17,7 +17,7 @@ fn digit(tasks: &Tasks, number: &Arc<AtomicU32>, digit: u32, after: &[&Handle]) 
         number.store(10 * number.load(Ordering::Acquire) + digit, Ordering::Release);
         Ok(())
     });
-    Ok(task.after_all(after.iter().copied()).submit()?)
+    Ok(task.after(after.iter().copied()).submit()?)
 }
 
 /// There and back, with tasks that begin late.

@@ -134,7 +134,7 @@ fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> b
     let is_forked = |result: Result<(), Error>| matches!(result, Err(Error::Forked));
     // The device goes on while the parent forks, so some may have ended by then.
     let waits = tasks.iter().all(|task| task.is_done() || is_forked(task.wait()));
-    let changes = [tasks[2].release(), tasks[2].hold(), tasks[2].before(&tasks[1]), tasks[2].raise(bed::urgent())];
+    let changes = [tasks[2].release(), tasks[2].hold(), tasks[2].precede(&tasks[1]), tasks[2].raise(bed::urgent())];
     let submits = [
         bed.tasks.join("join").submit().map(drop),
         bed.tasks.join("named").submit_named().map(drop),

@@ -52,7 +52,7 @@ impl Two {
             doors::word(lane, &add, word.at(0), u32::from(lane.device()) * 99 + 1)?;
             Ok(More::Done)
         });
-        Ok(task.on(device).after_all(after).submit()?)
+        Ok(task.on(device).after(after).submit()?)
     }
 
     /// A task that copies the word of one device to the other.

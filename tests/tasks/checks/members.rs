@@ -289,7 +289,7 @@ pub fn futures(rig: &Rig) -> Outcome {
     let (_pipeline, members) = Pipeline::with_members(&bed.tasks, options(1), &roles, |_| Ok(()))?;
     let [mut one, mut other, mut viewer] = <[_; 3]>::try_from(members).expect("three");
     let span = Nanos::from_us(300);
-    ensure!(viewer.wait_for(span)?.is_none() && viewer.try_wait()?.is_none(), "there is no frame");
+    ensure!(viewer.wait_for(span.into())?.is_none() && viewer.try_wait()?.is_none(), "there is no frame");
     let driver = Arc::clone(rig.shared_driver());
     let camera = rig.spawn("camera", move |_| {
         for number in 0..FRAMES {
@@ -311,6 +311,6 @@ pub fn futures(rig: &Rig) -> Outcome {
         frame.release()?;
     }
     rig.join(camera)?;
-    ensure!(matches!(viewer.wait_for(span), Err(Error::Ended)), "all producers have gone");
+    ensure!(matches!(viewer.wait_for(span.into()), Err(Error::Ended)), "all producers have gone");
     Ok(())
 }

@@ -4,6 +4,7 @@ mod admissions;
 pub mod beside;
 mod bridges;
 mod cameras;
+mod cancels;
 mod captures;
 mod chains;
 mod children;
@@ -22,6 +23,7 @@ mod random;
 mod ranks;
 mod repeats;
 mod retries;
+mod rooms;
 mod sets;
 pub mod spans;
 mod templates;
@@ -49,6 +51,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     volleys: keep_the_order go_on_in_rounds end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes
         end_at_a_sync_point end_behind_a_task_that_is_waited_for;
     cameras: fail_alone of_few_and_many_stages;
+    cancels: before_the_start behind_the_start;
     captures: left_open ended beside;
     chains: bytes bounded many turns;
     children: of_a_fork exit_in_the_middle;
@@ -73,6 +76,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
         without_room_for_an_order;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
+    rooms: are_waited_for in_vain not_inside;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hal::Nanos;
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Handle, Lane, More, Refused};
+use overtake::task::{Error, Handle, Lane, More, Order, Refused};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -161,7 +161,7 @@ pub fn foreign(rig: &Rig) -> Outcome {
     let error = other.tasks.join("second").after(&first).submit().expect_err("it is of another dispatcher");
     ensure!(error.to_string().contains("task \"second\" cannot be ordered"), "{error}");
     let second = other.tasks.join("second").held().submit()?;
-    let error = first.before(&second).expect_err("it is of another dispatcher");
+    let error = first.precede(&second).expect_err("it is of another dispatcher");
     ensure!(matches!(error, Error::Foreign { .. }), "{error}");
     let theirs = second.clone();
     let inside = bed.tasks.kernel("inside", move |lane: &mut Lane<'_>| {
@@ -213,11 +213,11 @@ pub fn cycles(rig: &Rig) -> Outcome {
     let bed = bed::open_with(rig, DispatchOptions { tasks_max: 8, ..DispatchOptions::default() })?;
     let first = bed.tasks.join("first").held().submit()?;
     let second = bed.tasks.join("second").after(&first).submit()?;
-    let error = second.before(&first).expect_err("a circle");
+    let error = second.precede(&first).expect_err("a circle");
     ensure!(error.to_string().contains("\"first\" -> \"second\" -> \"first\""), "{error}");
     first.release()?;
     second.wait()?;
-    let error = first.before(&second).expect_err("both have ended");
+    let error = first.precede(&second).expect_err("both have ended");
     ensure!(matches!(error, Error::Refused(Refused::Finished { .. })), "{error}");
     full(&bed)
 }
@@ -228,12 +228,17 @@ pub fn ended(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [first, second] = ["first", LONG].map(|name| bed.tasks.join(name).held().submit());
     let [first, second] = [first?, second?];
+    let later = bed.tasks.join("later").held().submit()?;
     let failed = bed.tasks.host("failed", || Err("it fails".into())).submit()?;
     for task in [&first, &second] {
         task.release()?;
         task.wait()?;
     }
     failed.wait().expect_err("its function fails");
+    let behind = bed.tasks.join("behind").after(&failed).submit()?;
+    let error = behind.precede([&later]).expect_err("it was not run").to_string();
+    ensure!(error.contains("\"behind\""), "not the name of the one that failed: {error}");
+    later.release()?;
     let others: Vec<_> = (0..300).map(|_| bed.tasks.join("another").held().submit()).collect::<Result<_, _>>()?;
     others.iter().try_for_each(Handle::release)?;
     bed.tasks.wait()?;
@@ -243,11 +248,12 @@ pub fn ended(rig: &Rig) -> Outcome {
         ensure!(names.iter().all(|name| error.contains(&format!("{name:?}"))), "{what}: {error}");
         Ok(())
     };
-    names("both have ended", first.before(&second), &["first", LONG])?;
-    names("the second has ended", held.before(&second), &[LONG, "held"])?;
-    names("the first has ended", second.before(&held), &[LONG, "held"])?;
-    names("the first has failed", failed.before(&held), &["failed", "held"])?;
+    names("both have ended", first.precede([&second]), &["first", LONG])?;
+    names("the second has ended", held.precede([&second]), &[LONG, "held"])?;
+    names("the first has ended", second.precede([&held]), &[LONG, "held"])?;
+    names("the first has failed", failed.precede([&held]), &["failed", "held"])?;
     names("it has ended", second.hold(), &[LONG])?;
+    names("it has ended", second.raise(Priority::new(200).expect("a priority")), &[LONG])?;
     names("it has ended", first.release(), &["first"])?;
     let ended = second.clone();
     let asks = bed.tasks.kernel("asks", move |lane: &mut Lane<'_>| {
@@ -255,6 +261,13 @@ pub fn ended(rig: &Rig) -> Outcome {
         Err(error.into())
     });
     names("it has ended", asks.submit()?.wait(), &["asks", LONG])?;
+    let physx = bed::open_with(rig, DispatchOptions { order: Order::PhysX, ..DispatchOptions::default() })?;
+    let before = physx.tasks.join("before").submit()?;
+    before.wait()?;
+    for _ in 0..300 {
+        physx.tasks.join("another").submit()?.wait()?;
+    }
+    names("it has ended", physx.tasks.join("behind").after(&before).submit().map(drop), &["before", "behind"])?;
     same("their names", &[first.name(), second.name()], &[format!("{:?}", "first"), format!("{LONG:?}")])?;
     Ok(held.release()?)
 }

@@ -151,7 +151,7 @@ pub fn handed_over_and_passed(rig: &Rig) -> Outcome {
             ensure!(slow.is_done(), "the contents are not there");
         }
         frame.release()?;
-        producer.acquire_for(crate::rig::span(rig.driver()))?.ok_or_else(|| Failure::new("it is free"))?;
+        producer.acquire_for(crate::rig::span(rig.driver()).into())?.ok_or_else(|| Failure::new("it is free"))?;
         ensure!(slow.is_done(), "the stage came while a kernel used it");
     }
     Ok(())
@@ -162,14 +162,14 @@ pub fn timeouts(rig: &Rig) -> Outcome {
     let (pipeline, mut producer, mut consumer) = line.open(1)?;
     let span = Nanos::from_us(300);
     let begin = rig.driver().host().now();
-    ensure!(consumer.wait_for(span)?.is_none() && consumer.try_wait()?.is_none(), "there is no frame");
+    ensure!(consumer.wait_for(span.into())?.is_none() && consumer.try_wait()?.is_none(), "there is no frame");
     ensure!(rig.driver().host().now().since(begin) >= span, "the wait was too short");
     producer.acquire()?.ok_or_else(|| Failure::new("it is free"))?.commit()?;
-    ensure!(producer.acquire_for(span)?.is_none() && producer.try_acquire()?.is_none(), "there is no stage");
+    ensure!(producer.acquire_for(span.into())?.is_none() && producer.try_acquire()?.is_none(), "there is no stage");
     same("frames that have begun", &pipeline.statistics().frames, &1)?;
-    let frame = consumer.wait_for(crate::rig::span(rig.driver()))?.ok_or_else(|| Failure::new("it is there"))?;
+    let frame = consumer.wait_for(crate::rig::span(rig.driver()).into())?.ok_or_else(|| Failure::new("it is there"))?;
     frame.release()?;
-    ensure!(producer.acquire_for(crate::rig::span(rig.driver()))?.is_some(), "it is free again");
+    ensure!(producer.acquire_for(crate::rig::span(rig.driver()).into())?.is_some(), "it is free again");
     Ok(())
 }
 

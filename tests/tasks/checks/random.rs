@@ -161,7 +161,7 @@ impl Rows {
             Kind::Light => tasks.light(&name, self.on_host(task, plan)),
             Kind::Join => tasks.join(&name),
         };
-        let builder = builder.after_all(plan.before.iter().map(|before| &handles[*before]));
+        let builder = builder.after(plan.before.iter().map(|before| &handles[*before]));
         let builder = if plan.is_held { builder.held() } else { builder };
         builder.priority(plan.priority).submit()
     }

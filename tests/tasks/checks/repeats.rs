@@ -144,7 +144,7 @@ pub fn without_room_for_an_order(rig: &Rig) -> Outcome {
         let (first, then) = (bed.tasks.join("a").held().submit()?, bed.tasks.join("b").held().submit()?);
         let (before, behind) = (first.clone(), then.clone());
         // A task has room for four, and the order of the first round is there when it asks.
-        let fill = move |used: u32| (used..64 - spare).try_for_each(|_| before.before(&behind));
+        let fill = move |used: u32| (used..64 - spare).try_for_each(|_| before.precede(&behind));
         if is_first {
             fill(0)?;
         }

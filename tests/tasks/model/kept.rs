@@ -28,7 +28,7 @@ pub fn a_handle_keeps_no_stream() -> Outcome {
             done.wait()?;
             ensure!(failed.wait().is_err_and(|error| error.to_string().contains("no picture")), "it keeps its failure");
             ensure!(pending.wait().is_err_and(|error| error.to_string().contains("closed")), "it has ended");
-            let calls = [done.hold(), done.release(), done.before(&pending), done.raise(bed::urgent())];
+            let calls = [done.hold(), done.release(), done.precede(&pending), done.raise(bed::urgent())];
             ensure!(calls.iter().all(|call| matches!(call, Err(Error::Closed { .. }))), "{calls:?}");
             ensure!(done.is_launched() && !done.name().is_empty(), "it is done");
             Ok(())

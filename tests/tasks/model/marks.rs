@@ -94,7 +94,7 @@ fn spin(bed: &Bed, task: &str, span: Nanos, after: &[&Handle]) -> Result<Handle,
         doors::spin(lane, &kernel, span)?;
         Ok(More::Done)
     });
-    Ok(task.after_all(after.iter().copied()).submit()?)
+    Ok(task.after(after.iter().copied()).submit()?)
 }
 
 /// A kernel, a long one behind it in its lane, and one in another lane that comes after the first. Returns the time

@@ -267,7 +267,7 @@ fn pass_frames(bed: &bed::Bed, line: &mut Line, memory: &Memory) -> Result<Vec<E
         };
         keep(fill(&mut line.1))?;
         let empty = |consumer: &mut Consumer<()>| {
-            let Some(mut frame) = consumer.wait_for(Nanos::from_ms(20))? else { return Ok(()) };
+            let Some(mut frame) = consumer.wait_for(Nanos::from_ms(20).into())? else { return Ok(()) };
             let kernel = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
                 doors::word(lane, &add, device.at(0), 1)?;
                 Ok(More::Done)

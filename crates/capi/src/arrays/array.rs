@@ -71,6 +71,9 @@ static ARRAYS: Handles<Made> = Handles::new(Kind::Array);
 impl Made {
     /// The bytes of `count` elements from `first` on; of all that follow if `count` is 0.
     pub fn bytes(&self, call: &str, first: usize, count: usize) -> Outcome<Range<usize>> {
+        if self.array.is_token() && (first, count) == (0, 0) {
+            return Ok(0..0);
+        }
         let all = self.array.len() / self.element_bytes;
         let count = if count == 0 { all.saturating_sub(first) } else { count };
         let end = first.checked_add(count).filter(|end| first < *end && *end <= all);
@@ -128,6 +131,27 @@ pub unsafe extern "C" fn overtake_array_new(
         let set = store::find(CALL, arrays)?;
         let made = set.arrays.array::<u8>(&[bytes_of(CALL, count, element_bytes)?])?;
         let handle = Made { array: Arc::new(made), element_bytes, home: set.home }.keep(CALL)?;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(handle) };
+        Ok(())
+    })
+}
+
+/// Makes a token: an array without elements or memory, for an order that is not about memory. Computations use it as
+/// any array, but for reductions, and it counts as written. A function gets an address for it at which there is
+/// nothing, and a kernel has no parameter for it.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `token` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_token_new(arrays: *mut overtake_arrays, token: *mut *mut overtake_array) -> c_int {
+    const CALL: &str = "overtake_token_new";
+    fence(CALL, || {
+        let output = output(CALL, "token", token)?;
+        let set = store::find(CALL, arrays)?;
+        let handle = Made { array: Arc::new(set.arrays.token()?), element_bytes: 1, home: set.home }.keep(CALL)?;
         // SAFETY: not null, and the caller's.
         unsafe { output.write(handle) };
         Ok(())

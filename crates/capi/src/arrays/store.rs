@@ -57,8 +57,10 @@ pub struct ArraysOptions {
     /// 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
     /// in any case.
     pub measures: u32,
-    /// 0.
-    pub reserved: u32,
+    /// 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
+    /// Not waited for are those that cannot end without a later call (held, or behind something that is, in a stopped
+    /// set, in an open group), and those that the function of a task submits.
+    pub serial: u32,
 }
 
 /// The measured times on one device of the computations by one kernel whose uses have so many bytes. More fields may be
@@ -225,10 +227,8 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
             return Err(Failure::argument(&format!("{call}: selection {other} is not one of OVERTAKE_SELECTION_...")));
         }
     };
-    if options.reserved != 0 {
-        return Err(Failure::argument(&format!("{call}: reserved is 0")));
-    }
-    let mut wanted = ArrayOptions { selection, measures: options.measures != 0, ..ArrayOptions::default() };
+    let (measures, is_serial) = (options.measures != 0, options.serial != 0);
+    let mut wanted = ArrayOptions { selection, measures, is_serial, ..ArrayOptions::default() };
     for (heap, most) in [(&mut wanted.device, options.device_bytes_max), (&mut wanted.pinned, options.host_bytes_max)] {
         heap.max_bytes = if most == 0 { heap.max_bytes } else { most };
     }

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn overtake_pipeline_acquire(
                 filler.take(|producer| match patience.span {
                     None => producer.acquire(),
                     Some(Nanos::ZERO) => producer.try_acquire(),
-                    Some(span) => producer.acquire_for(span),
+                    Some(span) => producer.acquire_for(span.into()),
                 })
             };
             taken.map_err(|error| failure(CALL, error))?;
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn overtake_pipeline_wait(
                 emptier.take(|consumer| match patience.span {
                     None => consumer.wait().map(Some),
                     Some(Nanos::ZERO) => consumer.try_wait(),
-                    Some(span) => consumer.wait_for(span),
+                    Some(span) => consumer.wait_for(span.into()),
                 })
             };
             taken.map_err(|error| failure(CALL, error))?;

@@ -151,8 +151,12 @@ pub unsafe extern "C" fn overtake_pipeline_submit(
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let described = unsafe { task::Described::read(CALL, spec) }?;
         let (handle, home) = with(CALL, end, |side| {
-            if described.spec.priority != 0 || described.spec.is_named != 0 {
-                let text = format!("{CALL}: a task of a frame has the frame's priority and no name: set both to 0");
+            let task::TaskSpec { priority, is_named, room_timeout_ns, .. } = described.spec;
+            if priority != 0 || is_named != 0 || room_timeout_ns != 0 {
+                let text = format!(
+                    "{CALL}: a task of a frame has the frame's priority, no name, and waits for no room: set priority, \
+                     is_named and room_timeout_ns to 0"
+                );
                 return Err(Failure::argument(&text));
             }
             let (end, home) = (&mut side.end, side.home);

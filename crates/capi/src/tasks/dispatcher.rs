@@ -340,6 +340,13 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
     })
 }
 
+/// The picture of its tasks.
+pub fn dot_of(call: &str, dispatcher: *mut overtake_dispatcher) -> Outcome<String> {
+    refuse_in_child(call)?;
+    let (dispatcher, _) = find(call, dispatcher)?;
+    Ok(dispatcher.dot())
+}
+
 fn find(call: &str, dispatcher: *const overtake_dispatcher) -> Outcome<(Arc<Dispatcher>, Home)> {
     DISPATCHERS.with(call, dispatcher, |opened| (Arc::clone(&opened.dispatcher), opened.home))
 }

@@ -5,6 +5,8 @@
 //! | `dispatcher.rs` | dispatchers: opening, closing, counts |
 //! | `set.rs` | sets of tasks, and groups |
 //! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `ends.rs` | functions that hear of the end of a task, and cancelled tasks |
+//! | `picture.rs` | the picture of a dispatcher's tasks |
 //! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
@@ -16,10 +18,12 @@
 pub mod answer;
 pub mod callback;
 pub mod dispatcher;
+pub mod ends;
 pub(crate) mod handles;
 mod home;
 pub mod lane;
 mod layer;
+pub mod picture;
 pub mod set;
 pub mod task;
 pub mod template;
@@ -36,7 +40,7 @@ impl From<Error> for Failure {
         let code = match &error {
             Error::Refused(Refused::WouldBlock) => codes::OVERTAKE_ERROR_WOULD_BLOCK,
             Error::Refused(Refused::Priority { .. } | Refused::Options(_)) => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
-            Error::Refused(_) => codes::OVERTAKE_ERROR_REFUSED,
+            Error::Refused(_) | Error::NoRoomInside { .. } => codes::OVERTAKE_ERROR_REFUSED,
             Error::Foreign { .. } => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
             Error::Closed { .. } => codes::OVERTAKE_ERROR_CLOSED,
             Error::Failed(_) => codes::OVERTAKE_ERROR_TASK_FAILED,

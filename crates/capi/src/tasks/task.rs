@@ -4,13 +4,14 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use copies::Priority;
-use overtake::task::{Handle, Lane, TaskBuilder, Tasks};
+use hal::Nanos;
+use overtake::task::{Error, Handle, Lane, Refused, TaskBuilder, Tasks};
 
 use crate::failure::{Failure, Outcome, fence};
 use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{
-    Data, answer, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
+    Data, answer, is_inside, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
 };
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{Handles, Kind};
@@ -76,6 +77,10 @@ pub struct TaskSpec {
     pub after_launch: *const *mut overtake_task,
     /// Their number.
     pub after_launch_count: usize,
+    /// How long overtake_submit waits for room in a full dispatcher: 0 (not at all), nanoseconds, or
+    /// OVERTAKE_FOR_EVER. It fails with OVERTAKE_ERROR_WOULD_BLOCK then; in the function of a task, which others may
+    /// wait for, with OVERTAKE_ERROR_REFUSED at once. A named task has its place already: 0.
+    pub room_timeout_ns: i64,
 }
 
 /// The size of the first released structure.
@@ -119,7 +124,12 @@ pub fn find(call: &str, task: *const overtake_task, home: Home) -> Outcome<Handl
     }
 }
 
-fn any(call: &str, task: *const overtake_task) -> Outcome<Submitted> {
+/// The task of a handle.
+pub fn any(call: &str, task: *const overtake_task) -> Outcome<Handle> {
+    Ok(of_a_dispatcher(call, task)?.handle)
+}
+
+fn of_a_dispatcher(call: &str, task: *const overtake_task) -> Outcome<Submitted> {
     refuse_in_child(call)?;
     TASKS.with(call, task, Submitted::clone)
 }
@@ -158,14 +168,25 @@ pub unsafe extern "C" fn overtake_submit(
     fence(CALL, || {
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let described = unsafe { Described::read(CALL, spec) }?;
-        let TaskSpec { priority: number, is_named, .. } = described.spec;
+        let TaskSpec { priority: number, is_named, room_timeout_ns, .. } = described.spec;
         let needs = || format!("task \"{}\" needs a set of a dispatcher that is open", described.name);
         let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(&needs()))?;
+        let (patience, name) = (Patience::of(CALL, room_timeout_ns)?, described.name);
         let submit = |mut builder: TaskBuilder<'_, '_>| {
             if number != 0 {
                 builder = builder.priority(priority(CALL, number)?);
             }
-            Ok(if is_named == 0 { builder.submit()? } else { builder.submit_named()? })
+            match patience.span {
+                Some(Nanos::ZERO) if is_named == 0 => Ok(builder.submit()?),
+                Some(Nanos::ZERO) => Ok(builder.submit_named()?),
+                _ if is_named != 0 => Err(Failure::argument(&format!("{CALL}: a named task waits for no room"))),
+                None => Ok(builder.submit_when_room()?),
+                Some(span) => match builder.submit_within(span.into())? {
+                    Ok(handle) => Ok(handle),
+                    Err(_full) if is_inside() => Err(Error::NoRoomInside { task: format!("{name:?}") }.into()),
+                    Err(_full) => Err(Error::from(Refused::WouldBlock).into()),
+                },
+            }
         };
         // SAFETY: the caller's promise.
         let handle = unsafe { described.submit(CALL, &set, home, submit) }?;
@@ -309,7 +330,7 @@ fn built<'t, 'n>(
 pub extern "C" fn overtake_task_wait(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_wait";
     fence(CALL, || {
-        let task = any(CALL, task)?.handle;
+        let task = any(CALL, task)?;
         if task.is_done() {
             return Ok(task.wait()?);
         }
@@ -335,7 +356,7 @@ pub unsafe extern "C" fn overtake_task_wait_for(
     fence(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
         let patience = Patience::of(CALL, timeout_ns)?;
-        let task = any(CALL, task)?.handle;
+        let task = any(CALL, task)?;
         if !task.is_done() {
             patience.may_wait(CALL)?;
         }
@@ -358,7 +379,7 @@ pub unsafe extern "C" fn overtake_task_is_done(task: *mut overtake_task, is_done
     const CALL: &str = "overtake_task_is_done";
     fence(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
-        let task = any(CALL, task)?.handle;
+        let task = any(CALL, task)?;
         // SAFETY: not null, and the caller's.
         unsafe { output.write(c_int::from(task.is_done())) };
         Ok(())
@@ -372,7 +393,7 @@ pub unsafe extern "C" fn overtake_task_is_done(task: *mut overtake_task, is_done
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_hold(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_hold";
-    fence(CALL, || Ok(any(CALL, task)?.handle.hold()?))
+    fence(CALL, || Ok(any(CALL, task)?.hold()?))
 }
 
 /// Releases a reference of the task. A task without references starts when all tasks before it let it.
@@ -381,7 +402,7 @@ pub extern "C" fn overtake_task_hold(task: *mut overtake_task) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_release(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_release";
-    fence(CALL, || Ok(any(CALL, task)?.handle.release()?))
+    fence(CALL, || Ok(any(CALL, task)?.release()?))
 }
 
 /// Gives the task another priority of its own. The tasks before it inherit it.
@@ -392,7 +413,7 @@ pub extern "C" fn overtake_task_raise(task: *mut overtake_task, to: c_int) -> c_
     const CALL: &str = "overtake_task_raise";
     fence(CALL, || {
         let priority = priority(CALL, to)?;
-        Ok(any(CALL, task)?.handle.raise(priority)?)
+        Ok(any(CALL, task)?.raise(priority)?)
     })
 }
 
@@ -403,9 +424,9 @@ pub extern "C" fn overtake_task_raise(task: *mut overtake_task, to: c_int) -> c_
 pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_before";
     fence(CALL, || {
-        let first = any(CALL, task)?;
+        let first = of_a_dispatcher(CALL, task)?;
         let then = find(CALL, other, first.home)?;
-        Ok(first.handle.before(&then)?)
+        Ok(first.handle.precede(&then)?)
     })
 }
 

@@ -3,16 +3,77 @@
 
 #include <overtake_arrays.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <numeric>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 using overtake::use;
 
 namespace {
+
+/* Parts and reductions: computations on two halves have no order, and both add to one sum. */
+void parts(overtake::arrays &arrays)
+{
+    constexpr std::size_t half = 100;
+    auto numbers = arrays.make<std::int32_t>(2 * half);
+    auto sum = arrays.make<std::int64_t>(1), least = arrays.make<std::int64_t>(1);
+    sum.overwrite()[0] = 1000;
+    least.overwrite()[0] = 1000;
+    const overtake::part<std::int32_t> halves[] = {numbers.part(0, half), numbers.part(half, half)};
+    for (int at = 0; at < 2; at++) {
+        arrays.run("fill", discard(halves[at]), [at](overtake::span<std::int32_t> all) {
+            REQUIRE(all.size() == half);
+            std::iota(all.begin(), all.end(), at * 1000 + 7);
+        }).submit();
+    }
+    for (const auto &each : halves) {
+        const auto both = [](overtake::span<const std::int32_t> of, overtake::span<std::int64_t> into,
+                             overtake::span<std::int64_t> lowest) {
+            REQUIRE(of.size() == half && into.size() == 1);
+            into[0] += std::accumulate(of.begin(), of.end(), std::int64_t{0});
+            lowest[0] = std::min<std::int64_t>(lowest[0], *std::min_element(of.begin(), of.end()));
+        };
+        arrays.run("sum", read(each), reduce(sum), reduce(least, overtake::reduction::min), both).submit();
+    }
+    REQUIRE(sum.read()[0] == 1000 + 2 * (half * (half - 1) / 2 + 7 * half) + 1000 * half);
+    REQUIRE(least.read()[0] == 7);
+    auto second = halves[1].read();
+    REQUIRE(second.size() == half && second[0] == 1007 && *(second.end() - 1) == 1106);
+    second.close();
+    halves[1].change()[3] = 5;
+    REQUIRE(numbers.read()[half + 3] == 5);
+    // A token orders functions that share no memory.
+    auto token = arrays.token();
+    std::string seen;
+    for (char name : {'a', 'b', 'c'})
+        arrays.run("append", write(token), [&seen, name](overtake::span<unsigned char> none) {
+            REQUIRE(none.size() == 0);
+            seen += name;
+        }).submit();
+    arrays.run("look", read(token), [&seen](overtake::span<const unsigned char>) { REQUIRE(seen == "abc"); }).submit().wait();
+    // Objects may be moved, and kept in containers.
+    std::vector<overtake::array<std::int32_t>> several;
+    several.push_back(std::move(numbers));
+    several.push_back(arrays.make<std::int32_t>(3));
+    std::vector<overtake::task> tasks;
+    for (auto &each : several)
+        tasks.push_back(arrays.run("add", write(each.part(0, 1)), [](overtake::span<std::int32_t> one) {
+            one[0]++;
+        }).held().submit());
+    overtake::task behind = arrays.run("behind", write(several[1]), [](overtake::span<std::int32_t> all) {
+        all[2] = all[0];
+    }).after(tasks).submit();
+    REQUIRE(!behind.is_done());
+    for (auto &task : tasks)
+        task.release();
+    REQUIRE(several[0].read()[0] == 8 && several[1].read()[2] == 1);
+}
 
 /* The functions that are alive. */
 struct Counted {
@@ -36,28 +97,29 @@ int main()
         overtake::dispatcher dispatcher;
         overtake::arrays arrays(dispatcher);
         overtake::kernel add = arrays.load(text.str(), "work_add");
+        parts(arrays);
         auto x = arrays.make<float>(count), y = arrays.make<float>(count);
         auto total = arrays.make<double>(1);
         {
             auto all = x.overwrite();
             std::iota(all.begin(), all.end(), 0.0f);
         }
-        auto doubled = arrays.compute("double");
-        doubled.with(x, use::read).with(x, use::read).with(y, use::discard).value(elements);
-        overtake::task task = doubled.kernel(add, count / 256, 256).priority(3).submit();
-        arrays.compute("sum").with(y, use::read).with(total, use::discard).after(task).run([](void *const *at) {
-            auto *first = static_cast<const float *>(at[0]);
-            *static_cast<double *>(at[1]) = std::accumulate(first, first + count, 0.0);
-        }).submit();
+        const overtake::shape blocks(count / 256, 256);
+        auto doubled = arrays.compute("double", add, blocks, read(x), read(x), discard(y), elements);
+        overtake::task task = doubled.priority(3).submit();
+        const auto sum = [](overtake::span<const float> of, overtake::span<double> into) {
+            into[0] = std::accumulate(of.begin(), of.end(), 0.0);
+        };
+        arrays.run("sum", read(y), discard(total), sum).after(task).submit();
         REQUIRE(total.read()[0] == count * (count - 1.0));
         REQUIRE(arrays.statistics().uploads == 1 && arrays.statistics().downloads == 1);
 
         auto *memory = static_cast<float *>(on_device(count * sizeof(float)));
         auto adopted = arrays.adopt_on_device(memory, count);
-        arrays.compute("clear").with(adopted, use::discard).retries(1).launch([](overtake::lane &lane, void *const *at) {
-            OK(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at[0]), 0, count * sizeof(float),
+        arrays.launch("clear", discard(adopted), [](overtake::lane &lane, overtake::span<float> all) {
+            OK(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(all.data()), 0, all.size() * sizeof(float),
                                static_cast<CUstream>(lane.stream())));
-        }).submit();
+        }).retries(1).submit();
         REQUIRE(adopted.on_device(use::read).data() == memory);
         adopted.change()[9] = 5.0f;
         adopted.release();
@@ -65,34 +127,35 @@ int main()
         OK(cuMemcpyDtoH(&seen, reinterpret_cast<CUdeviceptr>(memory + 9), sizeof seen));
         REQUIRE(seen == 5.0f);
 
-        // A function that is replaced goes, and so do two that C refuses together.
+        // A function goes with its task, and one that C refuses at once.
         std::atomic<int> alive{0};
         {
-            auto clears = [counted = Counted(&alive)](overtake::lane &, void *const *) {};
-            arrays.compute("twice").with(y, use::discard).launch(clears).launch(clears).submit().wait();
-            auto both = [counted = Counted(&alive)](void *const *) {};
+            auto clears = [counted = Counted(&alive)](overtake::lane &, overtake::span<float>) {};
+            arrays.launch("once", discard(y), clears).submit().wait();
+            (void)arrays.launch("never", discard(y), clears);
             try {
-                arrays.compute("both").with(y, use::discard).launch(clears).run(both).submit();
+                arrays.launch("beyond", discard(y.part(1, count)), clears).submit();
                 REQUIRE(!"it is refused");
             } catch (const overtake::error &failure) {
                 REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_ARGUMENT);
             }
+            REQUIRE(alive <= 2);
         }
         REQUIRE(arrays.wait_for(std::chrono::seconds(20)));
         while (alive != 0)
             ; // a moment after the task has ended
 
-        auto read = x.read();
-        read.close();
+        auto access = x.read();
+        access.close();
         try {
-            read.close();
+            access.close();
             REQUIRE(!"it is closed");
         } catch (const overtake::error &failure) {
             REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_HANDLE);
         }
 
         try {
-            arrays.compute("parse").with(y, use::discard).run([](void *const *) {
+            arrays.run("parse", discard(y), [](overtake::span<float>) {
                 throw std::runtime_error("the file is empty");
             }).submit();
             (void)y.read();
@@ -101,7 +164,7 @@ int main()
             REQUIRE(std::string(failure.what()).find("the file is empty") != std::string::npos);
         }
         // A close that is refused leaves the set open.
-        overtake::task inside = arrays.compute("inside").with(x, use::read).run([&](void *const *) {
+        overtake::task inside = arrays.run("inside", read(x), [&](overtake::span<const float>) {
             for (int turn = 0; turn < 2; turn++) {
                 try {
                     arrays.close();

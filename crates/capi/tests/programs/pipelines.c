@@ -336,8 +336,10 @@ static void used_wrongly(Tasks *tasks)
     Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "urgent", NULL);
     int freed_before = atomic_load(&freed);
     spec.launch = no_work, spec.priority = 2;
-    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set both to 0", overtake_pipeline_submit(line.producer, &spec, NULL));
-    REQUIRE(atomic_load(&freed) == freed_before + 1);
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set priority", overtake_pipeline_submit(line.producer, &spec, NULL));
+    spec.priority = 0, spec.is_named = 0, spec.room_timeout_ns = 1;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set priority", overtake_pipeline_submit(line.producer, &spec, NULL));
+    REQUIRE(atomic_load(&freed) == freed_before + 2);
     OK(overtake_pipeline_commit(line.producer));
     acquire(line.producer);
     OK(overtake_pipeline_commit(line.producer));

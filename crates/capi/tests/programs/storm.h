@@ -251,7 +251,7 @@ static void tasks(Thread *thread)
 {
     Task *task = any(thread, TASK), *made = NULL, *after[2];
     int is_done = 0;
-    switch (draw(thread, 12)) {
+    switch (draw(thread, 14)) {
     case 0: TRY(overtake_task_wait_for, task, (int64_t)draw(thread, 300000) - 100, &is_done); break;
     case 1: TRY(overtake_task_is_done, task, &is_done); break;
     case 2: TRY(overtake_task_hold, task); break;
@@ -259,9 +259,16 @@ static void tasks(Thread *thread)
     case 4: TRY(overtake_task_raise, task, any_priority(thread)); break;
     case 5: TRY(overtake_task_before, task, any(thread, TASK)); break;
     case 6: TRY(overtake_task_free, task); break;
+    case 7: TRY(overtake_task_cancel, task, &is_done); break;
+    case 8: {
+        Datum *datum = new_datum(thread, "overtake_task_when_done");
+        TRY(overtake_task_when_done, task, run_datum, datum, free_datum);
+        break;
+    }
     default: {
         Spec spec = any_spec(thread, "overtake_submit", after);
         spec.priority = any_priority(thread), spec.is_named = draw(thread, 12) == 0;
+        spec.room_timeout_ns = draw(thread, 4) ? 0 : (int64_t)draw(thread, 300000) - 100;
         share_task(thread, TRY(overtake_submit, any(thread, SET), &spec, draw(thread, 3) ? &made : NULL), made);
     }
     }

@@ -140,6 +140,12 @@ static void options_and_outputs(void)
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "order 7", overtake_dispatcher_open(&options, &dispatcher));
     REQUIRE(dispatcher == NULL);
     REQUIRE(overtake_dispatcher_read_statistics(the_dispatcher, &counts) == OVERTAKE_ERROR_INVALID_ARGUMENT);
+    char picture[8] = "before";
+    size_t needed = 0;
+    REFUSED(OVERTAKE_ERROR_BUFFER_TOO_SMALL, "it needs ",
+            overtake_dispatcher_dot(the_dispatcher, picture, sizeof picture, &needed));
+    REQUIRE(needed > sizeof picture && strcmp(picture, "before") == 0);
+    REQUIRE(overtake_dispatcher_dot(the_dispatcher, NULL, 0, NULL) == OVERTAKE_ERROR_BUFFER_TOO_SMALL);
     Task *join = NULL;
     REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_end(the_tasks));
     REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_before(the_tasks, &join));

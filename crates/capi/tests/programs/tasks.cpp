@@ -143,13 +143,67 @@ void lifetimes(overtake::dispatcher &dispatcher)
     REQUIRE((order == std::vector<int>{1, 2, 3}));
     tasks.stop();
     overtake::task first = tasks.host("a", [] {}).held().submit(), second = tasks.join("b").held().submit();
-    first.before(second);
+    first.precede(second);
     second.release();
     tasks.start();
     REQUIRE(!second.is_done());
     first.release();
     second.wait();
     REQUIRE(dispatcher.statistics().tasks == 0 && dispatcher.statistics().launches > 0);
+}
+
+/* Ends that are heard of, tasks that are cancelled, several before one, and room that is waited for. */
+void futures()
+{
+    overtake_dispatcher_options options{};
+    options.tasks_max = 8;
+    overtake::dispatcher dispatcher(options);
+    std::vector<overtake::tasks> sets; // objects may be moved
+    sets.emplace_back(dispatcher);
+    sets.emplace_back(dispatcher, "other");
+    overtake::tasks &tasks = sets[0];
+    std::vector<overtake::task> several;
+    std::atomic<int> runs{0}, ends{0};
+    for (int at = 0; at < 2; at++)
+        several.push_back(tasks.host("several", [&] { runs++; }).held().submit());
+    overtake::task last = tasks.host("last", [&] { REQUIRE(runs == 3); }).held().submit();
+    overtake::task one = sets[1].host("one", [&] { runs++; }).after(several).submit();
+    last.succeed(one, several[0]);
+    last.release();
+    last.when_done([&, owned = std::make_unique<int>(7)] { ends += *owned; });
+    last.when_done([&] { throw std::runtime_error("concerns nobody else"); });
+    REQUIRE(ends == 0 && !last.is_done());
+    overtake::task out = tasks.host("out", [] { REQUIRE(false); }).held().submit();
+    overtake::task behind = tasks.kernel("behind", [](overtake::lane &) { REQUIRE(false); }).after(out, last).submit();
+    REQUIRE(out.cancel() && !out.cancel());
+    std::string text = refused(OVERTAKE_ERROR_TASK_NOT_RUN, [&] { out.wait(); });
+    REQUIRE(text == "task \"out\" was not run: it was cancelled");
+    for (auto &task : several)
+        task.release();
+    last.wait();
+    while (ends == 0)
+        ;
+    REQUIRE(ends == 7 && !last.cancel());
+    last.when_done([&] { ends++; });
+    REQUIRE(ends == 8);
+    refused(OVERTAKE_ERROR_TASK_NOT_RUN, [&] { behind.wait(); });
+    tasks.wait();
+
+    overtake::task held = tasks.join("held").held().submit();
+    overtake::group group(tasks);
+    overtake::group moved = std::move(group);
+    for (int at = 1; at < 6; at++)
+        tasks.join("behind").after(held).submit();
+    refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit(); });
+    refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit_within(std::chrono::milliseconds(2)); });
+    moved.end();
+    held.release();
+    for (int at = 0; at < 50; at++)
+        tasks.host("more", [&] { runs++; }).submit_when_room();
+    tasks.wait();
+    REQUIRE(runs == 53);
+    overtake::dispatcher elsewhere = std::move(dispatcher);
+    REQUIRE(elsewhere.statistics().tasks == 0 && dispatcher.get() == nullptr);
 }
 
 /* What a close refuses stays the object's: it can be closed again, and the end of the object closes it. */
@@ -189,6 +243,7 @@ int main()
         failures(others);
         lifetimes(dispatcher);
     }
+    futures();
     refused_closes();
     overtake::close();
     std::puts("ok");

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -73,6 +74,26 @@ class Arrays(WithDispatcher):
     def sum_of(self, left, right, total, **options):
         return self.add(COUNT // 256, 256, **options)(left, right, total, COUNT)
 
+    def test_a_token_is_an_order_alone(self):
+        token, seen, may_end = self.arrays.token(), [], threading.Event()
+
+        def first(none):
+            may_end.wait(20)
+            seen.append(("first", len(none)))
+
+        held = self.arrays.host("first", first, overtake.write(token))
+        self.arrays.launch("second", lambda lane, none: seen.append(("second", none.shape[0])), overtake.read(token))
+        third = self.arrays.host("third", lambda none: seen.append(("third", len(none))), overtake.write(token))
+        self.assertEqual((seen, token.shape, token.nbytes), ([], (0,), 0))
+        may_end.set()
+        third.wait()
+        self.assertEqual(seen, [("first", 0), ("second", 0), ("third", 0)])
+        held.wait()
+        with token.read() as none:
+            self.assertEqual(len(none), 0)
+        text = "a reduction has an element_type|reduces to a token"
+        self.assertRaisesRegex(overtake.Error, text, self.arrays.host, "sum", print, overtake.reduce(token))
+
     def test_the_order_and_the_copies_follow_from_the_arguments(self):
         x, y = self.arrays.array_of(range(COUNT)), self.arrays.array(COUNT)
         z = self.arrays.array((64, 64))
@@ -125,12 +146,20 @@ class Arrays(WithDispatcher):
         view = data.view(COUNT // 2 - 2, (2, 2))
         self.assertEqual(view.tolist(), [[1, 1], [3, 3]])
 
+    def test_serial_submissions_return_when_the_computation_has_ended(self):
+        with overtake.Dispatcher() as dispatcher, dispatcher.arrays(serial=True) as arrays:
+            x = arrays.array_of([1.0] * COUNT)
+            ended = arrays.host("slow", lambda elements: time.sleep(0.05), read_write(x)).done()
+            failed = arrays.host("fails", lambda elements: 1 / 0, read(x))
+            self.assertTrue(ended and failed.done())
+            self.assertRaisesRegex(overtake.Error, "ZeroDivisionError", failed.wait)
+
     def test_accesses_keep_later_computations_back(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
         with x.change() as elements:
             elements[3] = 7
             waits = self.sum_of(x, x, y)
-            self.assertFalse(waits.is_done())
+            self.assertFalse(waits.done())
         self.assertEqual(y[3], 14)
 
     def test_memory_of_another_library_is_used_where_it_lies(self):
@@ -151,7 +180,7 @@ class Arrays(WithDispatcher):
 
         with y.on_device(read_write, stream=Stream()) as seen:
             waits = self.sum_of(x, x, y)
-            self.assertFalse(waits.is_done() or synchronized)
+            self.assertFalse(waits.done() or synchronized)
         waits.wait()
         self.assertEqual(synchronized, [1])
         counts = self.arrays.statistics()

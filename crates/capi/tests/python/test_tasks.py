@@ -59,7 +59,7 @@ class Tasks(WithDispatcher):
         read = self.tasks.host("read", lambda: ctypes.string_at(target, 6), after=[down])
         self.assertEqual(read.result(), bytes([200, 200, 200, 3, 4, 5]))
         self.assertEqual(seen, [(0, 3), (1, 3), (2, 3)])
-        self.assertTrue(read.is_done() and up.is_done())
+        self.assertTrue(read.done() and up.done())
         self.assertEqual(ctypes.string_at(target, SIZE)[3:], ctypes.string_at(source, SIZE)[3:])
         self.tasks.wait()
         counts = self.dispatcher.statistics()
@@ -111,12 +111,12 @@ class Tasks(WithDispatcher):
         last = self.tasks.light("last", note(4), after=[later], held=1)
         second = self.tasks.host("second", note(2), held=1)
         first = self.tasks.host("first", note(1), held=1)
-        first.before(second)
-        self.assertRaisesRegex(overtake.Error, "first", second.before, first)
+        first.precede(second)
+        self.assertRaisesRegex(overtake.Error, "first", second.precede, first)
         self.tasks.host("later", note(3), after=[second], named=True)
         second.release()
         last.release()
-        self.assertFalse(second.is_done() or order)
+        self.assertFalse(second.done() or order)
         first.hold()
         first.release()
         first.release()
@@ -127,7 +127,7 @@ class Tasks(WithDispatcher):
         for task in many:
             task.release()
         self.tasks.wait()
-        self.assertRaisesRegex(overtake.Error, '"first" has finished, so its order with "last"', first.before, last)
+        self.assertRaisesRegex(overtake.Error, '"first" has finished, so its order with "last"', first.precede, last)
 
     def test_an_order_of_launches(self):
         order = []
@@ -138,7 +138,7 @@ class Tasks(WithDispatcher):
         prompt = self.tasks.host("prompt", lambda: (order.append("prompt"), ran.set()), after_launch=[kernel])
         try:
             self.assertTrue(ran.wait(20), "it does not wait for the device")
-            self.assertFalse(kernel.is_done() or patient.is_done() or prompt.is_done())
+            self.assertFalse(kernel.done() or patient.done() or prompt.done())
         finally:
             word.value = 1
         patient.wait()
@@ -167,7 +167,11 @@ class Tasks(WithDispatcher):
             while dispatcher.statistics()["held_back"] == 0 and time.monotonic() < until:
                 time.sleep(0.001)
             counts = dispatcher.statistics()
-            self.assertEqual((counts["launches"], counts["held_back"], last.is_done()), (1, 1, False))
+            self.assertEqual((counts["launches"], counts["held_back"], last.done()), (1, 1, False))
+            self.assertRegex(dispatcher.dot(), r'label="waits\\nkernel on device 0, priority 1\\nin flight, lane 0"')
+            for number in range(200):
+                tasks.join(f"a join with a long name, {number}", after=[last])
+            self.assertIn("a join with a long name, 199", dispatcher.dot(), "longer than the first buffer")
             word.value = 1
             tasks.wait()
             counts = dispatcher.statistics()
@@ -203,7 +207,7 @@ class Tasks(WithDispatcher):
         self.assertEqual(order, ["before", "inside", "behind"])
         other.stop()
         waiting = other.join("waiting")
-        self.assertFalse(waiting.is_done())
+        self.assertFalse(waiting.done())
         other.start()
         waiting.wait()
 

@@ -184,7 +184,7 @@ impl Piece {
     pub fn submit_tasks(self: &Arc<Piece>, tasks: &Tasks, priority: Priority) -> Result<Handle> {
         let mut last: Option<Handle> = None;
         for part in PARTS {
-            let task = self.task(tasks, part).priority(priority).after_all(&last);
+            let task = self.task(tasks, part).priority(priority).after(&last);
             last = Some(task.submit().map_err(driver_error)?);
         }
         Ok(last.expect("a piece has parts"))

@@ -16,6 +16,7 @@ mod pictures;
 mod programs;
 mod sources;
 mod summary;
+mod unmodified;
 mod video;
 
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ use crate::stored::{self, FOLDER, Stored};
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
 /// All makers by name.
-const MAKERS: [(&str, Maker); 21] = [
+const MAKERS: [(&str, Maker); 22] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
     ("bench", copies::bench_table),
@@ -48,6 +49,7 @@ const MAKERS: [(&str, Maker); 21] = [
     ("questions", sources::questions),
     ("runs", sources::runs),
     ("scripts", programs::script_table),
+    ("unmodified", unmodified::table),
     ("short-way", front::short_way),
     ("startup", others::startup),
     ("summary", summary::table),

@@ -72,9 +72,14 @@ impl Line {
         spread(&self.bulk_percents(native), |percent| format!("{percent:.0}"))
     }
 
+    /// The bandwidth of the bulk, run by run.
+    pub fn rates_gbps(&self) -> Vec<f64> {
+        self.rows.iter().filter_map(|(row, _)| row.bulk_gbps).collect()
+    }
+
     /// Bandwidth of the bulk.
     pub fn bulk(&self) -> String {
-        spread(&self.rows.iter().filter_map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>(), gbps)
+        spread(&self.rates_gbps(), gbps)
     }
 
     /// Bandwidth of the bulk alone, where it was measured.
@@ -170,27 +175,44 @@ pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
             its.iter().filter_map(|row| row["rescues"].as_u64()).max().unwrap_or(0).to_string(),
         ]);
     }
-    let own: Vec<&Stored> = runs.into_iter().filter(|run| !run.rows.is_empty()).collect();
-    if own.is_empty() { Ok(sources::none("programs")) } else { Ok(table.to_markdown() + &suite(&own)) }
+    let suites = suites(&runs);
+    Ok(match (table.is_empty(), suites.is_empty()) {
+        (true, true) => sources::none("programs"),
+        (true, false) => suites.to_markdown(),
+        (false, true) => table.to_markdown(),
+        (false, false) => table.to_markdown() + "\n" + &suites.to_markdown(),
+    })
 }
 
-/// The results of PyTorch's own tests, run by run.
-fn suite(runs: &[&Stored]) -> String {
-    let of = |run: &&Stored| {
-        let tests = run.rows.iter().filter(|row| row.get("test").is_some());
-        let (all, same) =
-            tests.fold((0, 0), |(all, same), row| (all + 1, same + u32::from(row["native"] == row["overtake"])));
-        let passed = run.rows.iter().filter(|row| row["overtake"] == "PASSED").count();
-        (all > 0).then(|| {
-            let torch =
-                run.rest.get("torch").and_then(Value::as_str).map_or(String::new(), |torch| format!(" {torch}"));
-            format!(
-                "\nPyTorch's own tests{torch}, at {}: {same} of {all} end as natively, {passed} of them pass.\n",
-                &run.header.commit[..7]
-            )
-        })
-    };
-    runs.iter().filter_map(of).collect()
+/// The public test suites, run by run: how many tests ended natively as under the drop-in.
+fn suites(runs: &[&Stored]) -> Table {
+    let mut table = Table::new(vec![
+        Column::words("suite"),
+        Column::words("commit"),
+        Column::numbers("tests in both"),
+        Column::numbers("pass"),
+        Column::numbers("skipped"),
+        Column::numbers("fail natively and here"),
+        Column::numbers("differ at first"),
+        Column::numbers("differ again, alone"),
+    ]);
+    for run in runs {
+        for row in run.rows.iter().filter(|row| row.get("suite").is_some()) {
+            let number = |name: &str| format::grouped(row[name].as_f64().unwrap_or(0.0), 0);
+            let text = |name: &str| row[name].as_str().unwrap_or("");
+            table.push([
+                format!("{} {}", text("suite"), text("version")),
+                run.header.commit[..7].to_owned(),
+                number("compared"),
+                number("passed"),
+                number("skipped"),
+                number("failed"),
+                number("differ"),
+                row["lasting"].as_array().map_or(0, Vec::len).to_string(),
+            ]);
+        }
+    }
+    table
 }
 
 #[cfg(test)]

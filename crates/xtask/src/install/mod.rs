@@ -31,10 +31,12 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 20] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("crates/capi/include/overtake_arrays.hpp", "include/overtake_arrays.hpp"),
+    ("crates/capi/include/overtake_templates.hpp", "include/overtake_templates.hpp"),
+    ("crates/capi/include/overtake_pipelines.hpp", "include/overtake_pipelines.hpp"),
     ("tests/c/cuda_mini.h", "lib/overtake/soft/include/cuda.h"),
     ("crates/capi/templates/overtake.pc.in", "lib/pkgconfig/overtake.pc"),
     ("crates/capi/templates/overtake-soft.pc.in", "lib/pkgconfig/overtake-soft.pc"),

@@ -1,0 +1,195 @@
+"""Tests of tasks as futures; `tests/python.rs` runs them on the software GPU."""
+
+import asyncio
+import gc
+import threading
+import time
+import unittest
+import weakref
+
+import overtake
+import overtake_calls as calls
+from test_overtake import WithDispatcher
+
+
+class Futures(WithDispatcher):
+    def test_callbacks_come_once_in_their_order_with_the_task(self):
+        task, seen = self.tasks.host("task", lambda: 7, held=1), []
+        ends = [threading.Event() for _ in range(3)]
+        for number, end in enumerate(ends):
+            def note(ended, number=number, end=end):
+                seen.append((number, ended is task, ended.result(0)))
+                end.set()
+
+            task.add_done_callback(note)
+        self.assertEqual((seen, task.done()), ([], False))
+        task.release()
+        self.assertTrue(all(end.wait(20) for end in ends))
+        self.assertEqual(seen, [(0, True, 7), (1, True, 7), (2, True, 7)])
+        task.add_done_callback(lambda ended: seen.append(threading.get_ident()))
+        self.assertEqual(seen[3:], [threading.get_ident()], "it has ended before: the call is made here")
+        self.assertTrue(task.done())
+
+    def test_a_callback_that_fails_concerns_no_other(self):
+        task, end = self.tasks.host("task", lambda: {}["width"], held=1), threading.Event()
+        task.add_done_callback(lambda _: self.fail("a callback that fails"))
+        task.add_done_callback(lambda _: end.set())
+        task.release()
+        self.assertTrue(end.wait(20))
+        with self.assertRaises(overtake.TaskError) as raised:
+            task.result()
+        self.assertIsInstance(raised.exception.__cause__, KeyError, "the failure is the task's own")
+
+    def test_callbacks_go_with_the_task(self):
+        class Picture:
+            pass
+
+        def submit():
+            picture = Picture()
+            task = self.tasks.host("kept", lambda: None, held=1)
+            task.add_done_callback(lambda _: picture and None)
+            return task, weakref.ref(picture)
+
+        task, kept = submit()
+        gc.collect()
+        self.assertIsNotNone(kept())
+        task.release()
+        task.wait()
+        before = len(calls.alive)
+        task.add_done_callback(lambda _: None)
+        self.assertLessEqual(len(calls.alive), before)
+        self.dispatcher.close()
+        gc.collect()
+        self.assertIsNone(kept())
+
+    def test_a_coroutine_awaits_and_others_run_meanwhile(self):
+        async def program():
+            held = self.tasks.host("held", lambda: 7, held=1)
+            kernel = self.tasks.kernel("kernel", lambda lane: None)
+            ticks, threads = [], threading.active_count()
+
+            async def tick():
+                for _ in range(5):
+                    await asyncio.sleep(0.01)
+                    ticks.append(threading.active_count() - threads)
+                held.release()
+
+            found = await asyncio.wait_for(asyncio.gather(held, kernel, tick()), 20)
+            return found, ticks, await held
+
+        # It would never end if an await kept the loop.
+        found, ticks, again = asyncio.run(program())
+        self.assertEqual((found, again), ([7, None, None], 7))
+        self.assertEqual(ticks, [0] * 5, "no thread of Python's waits")
+
+    def test_an_await_raises_the_failure(self):
+        async def program():
+            broken = self.tasks.host("parse", lambda: {}["width"])
+            await self.tasks.host("after", lambda: None, after=broken)
+
+        with self.assertRaisesRegex(overtake.TaskError, 'task "after" was not run: task "parse" failed: KeyError'):
+            asyncio.run(program())
+
+        async def cause():
+            await self.tasks.host("parse", lambda: {}["width"])
+
+        with self.assertRaises(overtake.TaskError) as raised:
+            asyncio.run(cause())
+        self.assertIsInstance(raised.exception.__cause__, KeyError)
+
+    def test_an_await_that_ends_before_the_task(self):
+        held = self.tasks.host("held", lambda: 7, held=1)
+
+        async def program():
+            await asyncio.wait_for(held, 0.02)
+
+        self.assertRaises(asyncio.TimeoutError, asyncio.run, program())
+        self.assertFalse(held.done())
+        held.release()  # its callback finds a loop that is closed
+        self.assertEqual(held.result(20), 7)
+        self.assertEqual(asyncio.run(self.result_of(self.tasks.host("next", lambda: 3))), 3)
+
+    async def result_of(self, task):
+        return await task
+
+    def test_arrays_are_brought_without_blocking(self):
+        arrays, may_write = self.dispatcher.arrays(), threading.Event()
+        x = arrays.array_of([1, 2, 3], "float32")
+
+        def write(elements):
+            may_write.wait(20)
+            elements[0] = 5
+
+        async def program():
+            arrays.host("write", write, overtake.write(x))
+            brought = asyncio.ensure_future(self.result_of(x.bring()))
+            await asyncio.sleep(0.02)
+            self.assertFalse(brought.done())
+            may_write.set()
+            await brought
+            return x.tolist()
+
+        self.assertEqual(asyncio.run(program()), [5, 2, 3])
+        arrays.close()
+
+    def test_a_task_that_has_not_started_can_be_cancelled(self):
+        seen = []
+        held = self.tasks.host("held", lambda: seen.append(1), held=1)
+        behind = self.tasks.host("behind", lambda: seen.append(2), after=held)
+        self.assertTrue(held.cancel())
+        self.assertRaisesRegex(overtake.TaskError, 'task "held" was not run: it was cancelled', held.result, 20)
+        self.assertRaisesRegex(overtake.TaskError, '"behind" was not run: task "held" was cancelled', behind.result, 20)
+        self.assertFalse(held.cancel())
+        done = self.tasks.host("done", lambda: 7)
+        self.assertEqual(done.result(), 7)
+        self.assertFalse(done.cancel())
+        self.tasks.wait()
+        self.assertEqual(seen, [])
+
+    def test_one_task_and_several_come_before(self):
+        order = []
+        note = lambda name: self.tasks.host(name, lambda: order.append(name), held=1)
+        first, second, third, last = (note(name) for name in ("first", "second", "third", "last"))
+        first.precede(second, third)
+        last.succeed(second, third)
+        third.succeed(second)
+        for task in (last, third, second, first):
+            task.release()
+        self.tasks.host("one", lambda: order.append("one"), after=last).wait(20)
+        self.tasks.light("all", lambda: order.append("all"), after=(task for task in (first, last))).wait(20)
+        self.assertEqual(order, ["first", "second", "third", "last", "one", "all"])
+
+    def test_submissions_wait_for_room(self):
+        with overtake.Dispatcher(tasks_max=4) as dispatcher:
+            tasks, seen = dispatcher.tasks(), []
+            held = tasks.host("held", lambda: seen.append(0), held=1)
+            for number in range(3):
+                tasks.host("behind", lambda: seen.append(0), after=held)
+            kept = len(calls.alive)
+            for timeout, least in ((0, 0), (0.12, 0.12)):
+                start = time.monotonic()
+                with self.assertRaises(overtake.Error) as raised:
+                    tasks.host("more", lambda: seen.append(1), room_timeout=timeout)
+                self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
+                self.assertGreaterEqual(time.monotonic() - start, least)
+            self.assertEqual(len(calls.alive), kept, "nothing of a refused task is kept")
+            threading.Timer(0.12, held.release).start()
+            for _ in range(50):
+                tasks.host("more", lambda: seen.append(1), room_timeout=None)
+            tasks.wait()
+            self.assertEqual((seen.count(0), seen.count(1)), (4, 50))
+
+    def test_a_function_does_not_wait_for_room(self):
+        with overtake.Dispatcher(tasks_max=4) as dispatcher:
+            tasks = dispatcher.tasks()
+
+            def fills():
+                for _ in range(5):
+                    tasks.join("more", held=1, room_timeout=None)
+
+            with self.assertRaisesRegex(overtake.TaskError, "must not wait for room"):
+                tasks.host("fills", fills).result(20)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+//! Tasks that wait for room in a full dispatcher.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use graph::Refused;
+use hal::{Nanos, Wait};
+
+use super::TaskBuilder;
+use crate::dispatch::inside::is_inside;
+use crate::dispatch::shared::Shared;
+use crate::task::handle::Handle;
+use crate::work::fault::Error;
+use crate::work::function::Work;
+use crate::work::set::Set;
+
+/// The time between two looks: the tasks that end may be those of other sets.
+const LOOK_EVERY: Nanos = Nanos::from_ms(1);
+
+impl<'t, 'n> TaskBuilder<'t, 'n> {
+    /// As [`TaskBuilder::submit`], and where the dispatcher is full it waits until tasks have ended. Those that a
+    /// reference or an open group keeps back make no room.
+    ///
+    /// In a function of a task of the same dispatcher, which may be the one that the others wait for, it does not wait:
+    /// [`Error::NoRoomInside`].
+    pub fn submit_when_room(self) -> Result<Handle, Error> {
+        let refuse = |task: TaskBuilder<'_, '_>| Err(Error::NoRoomInside { task: format!("{:?}", task.name) });
+        self.submit_by(None)?.or_else(refuse)
+    }
+
+    /// The same, which waits for so long at most, in the host's time. If the dispatcher is still full then, or the
+    /// caller must not wait, it returns the task as it was.
+    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, TaskBuilder<'t, 'n>>, Error> {
+        let deadline = self.shared.deadline(span);
+        self.submit_by(Some(deadline))
+    }
+
+    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, TaskBuilder<'t, 'n>>, Error> {
+        let shared = self.shared;
+        loop {
+            let mut held = shared.enter_here()?;
+            if shared.policy.is_some() && self.rank_given().is_none() {
+                held = self.rank(held)?;
+            }
+            let appended = self.try_append(&mut held, &[]);
+            let is_full = matches!(appended, Err(Error::Refused(Refused::WouldBlock)));
+            if !is_full {
+                held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
+            }
+            shared.pump_appended(held);
+            if !is_full {
+                return appended.map(Ok);
+            }
+            let has_time = deadline.is_none_or(|deadline| shared.driver.host().now() < deadline);
+            if !has_time || is_inside(Arc::as_ptr(shared).addr()) {
+                return Ok(Err(self));
+            }
+            shared.await_room(self.set, deadline)?;
+        }
+    }
+}
+
+impl Shared {
+    /// Waits for a while, until a task of the set has ended.
+    pub fn await_room(self: &Arc<Shared>, set: &Set, deadline: Option<Nanos>) -> Result<(), Error> {
+        let mut held = self.enter_here()?;
+        held.flush = true;
+        self.pump(held);
+        let pending = set.pending();
+        let end = self.awaited(|host| {
+            let look = host.now() + LOOK_EVERY;
+            let next = deadline.map_or(look, |deadline| deadline.min(look));
+            host.wait_until(Some(next), &mut || set.pending() < pending)
+        });
+        if end == Wait::Stuck { Err(Refused::WouldBlock.into()) } else { Ok(()) }
+    }
+}

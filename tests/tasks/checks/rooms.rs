@@ -1,0 +1,99 @@
+//! Tasks that wait for room in a full dispatcher.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hal::Nanos;
+use overtake::dispatch::DispatchOptions;
+use overtake::task::{Error, Handle, Lane, More, Refused};
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::log::Log;
+use crate::rig::Rig;
+
+const TASKS_MAX: u32 = 4;
+
+fn small(rig: &Rig) -> Result<Bed, Failure> {
+    bed::open_with(rig, DispatchOptions { tasks_max: TASKS_MAX, ..DispatchOptions::default() })
+}
+
+/// As many tasks as there is room for, which wait for the first.
+fn filled(bed: &Bed) -> Result<Handle, Error> {
+    let first = bed.tasks.join("first").held().submit()?;
+    for _ in 1..TASKS_MAX {
+        bed.tasks.join("behind").after(&first).submit()?;
+    }
+    let full = bed.tasks.join("one more").submit();
+    assert!(matches!(full, Err(Error::Refused(Refused::WouldBlock))), "{full:?}");
+    Ok(first)
+}
+
+/// Many more tasks than there is room for, from several threads: each runs.
+pub fn are_waited_for(rig: &Rig) -> Outcome {
+    const THREADS: u32 = 3;
+    const EACH: u32 = 40;
+    let bed = small(rig)?;
+    let runs = Arc::<AtomicU32>::default();
+    let threads = (0..THREADS).map(|_| {
+        let (tasks, runs, spin) = (bed.tasks.clone(), runs.clone(), bed.kernels.spin.clone());
+        rig.spawn("submitter", move |_| {
+            for _ in 0..EACH {
+                let (runs, spin) = (runs.clone(), spin.clone());
+                let kernel = tasks.kernel("kernel", move |lane: &mut Lane<'_>| {
+                    runs.fetch_add(1, Ordering::Relaxed);
+                    doors::spin(lane, &spin, Nanos::from_us(5))?;
+                    Ok(More::Done)
+                });
+                kernel.submit_when_room().map_err(Failure::new)?;
+            }
+            Ok(())
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+    bed.tasks.wait()?;
+    same("runs", &runs.load(Ordering::Relaxed), &(THREADS * EACH))
+}
+
+/// A task that has waited in vain comes back as it was.
+pub fn in_vain(rig: &Rig) -> Outcome {
+    let (bed, log, host) = (small(rig)?, Log::default(), rig.driver().host());
+    let first = filled(&bed)?;
+    let (start, span) = (host.now(), Duration::from_millis(3));
+    let task = bed.tasks.light("task", log.function("task")).priority(bed::urgent());
+    let Err(task) = task.submit_within(span)? else { return Err(Failure::new("there is no room")) };
+    let waited = host.now().since(start);
+    ensure!(waited >= Nanos::from_ms(3), "it waited {waited}");
+    let Err(task) = task.submit_within(Duration::ZERO)? else { return Err(Failure::new("there is no room")) };
+    first.release()?;
+    let Ok(task) = task.submit_within(Duration::from_secs(50))? else { return Err(Failure::new("there is room")) };
+    task.wait()?;
+    log.is(&["task"])
+}
+
+/// The function of a task must not wait: others may wait for it.
+pub fn not_inside(rig: &Rig) -> Outcome {
+    let bed = small(rig)?;
+    let (tasks, inner) = (bed.tasks.clone(), bed.tasks.clone());
+    let fill = move || -> Result<(), Error> {
+        loop {
+            match tasks.host("more", || Ok(())).held().submit_within(Duration::from_secs(50)) {
+                Ok(Ok(_)) => {}
+                Ok(Err(_full)) => return inner.join("one more").submit_when_room().map(drop),
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let mut fill = Some(fill);
+    let launch = bed.tasks.kernel("launch", move |_: &mut Lane<'_>| match fill.take() {
+        Some(fill) => Ok(fill().map(|()| More::Done)?),
+        None => Ok(More::Done),
+    });
+    let launch = launch.submit()?;
+    let error = launch.wait().expect_err("there is no room");
+    ensure!(error.to_string().contains("task \"one more\" is refused: the graph is full"), "{error}");
+    Ok(())
+}
