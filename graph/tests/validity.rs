@@ -245,6 +245,27 @@ fn the_bytes_of_a_failed_writer_are_lost_until_they_are_written() {
     assert_eq!(program.needs(&(2..7), Location::Host).lost, Some(0));
 }
 
+/// Bytes of a writer that was not run are as before it, but for those that a later one writes.
+#[test]
+fn a_writer_that_was_refused_is_undone() {
+    let mut validity = Validity::new(BYTES as u64, Some(Location::Host));
+    validity.arrives(&(0..6), Location::Device(0), &1);
+    let before = validity.clone();
+    validity.writes(&(2..10), Location::Device(1), &2);
+    validity.writes(&(4..5), Location::Device(0), &3);
+    // The failure is seen, of a part.
+    let progress = |node: &usize| if *node == 2 { Progress::Failed } else { Progress::Pending };
+    assert_eq!(validity.needs(&(6..8), Location::Host, |_| 1.0, progress).lost, Some(2));
+    validity.restore(&(2..10), &2, &before);
+    let fetches = |validity: &mut Validity<usize>, place| {
+        let needs = validity.needs(&(0..BYTES as u64), place, |_| 1.0, progress);
+        assert_eq!(needs.lost, None);
+        (needs.fetches.into_iter().map(|it| (it.bytes, it.from)).collect::<Vec<_>>(), needs.arrivals)
+    };
+    assert_eq!(fetches(&mut validity, Location::Host), (vec![(4..5, Location::Device(0))], vec![]));
+    assert_eq!(fetches(&mut validity, Location::Device(0)), (vec![(6..BYTES as u64, Location::Host)], vec![1]));
+}
+
 #[test]
 fn parts_that_agree_become_one_again() {
     let mut validity: Validity<usize> = Validity::new(1 << 20, Some(Location::Host));

@@ -12,10 +12,15 @@ use crate::dispatch::body::Kinds;
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::{Error, Reason};
+use crate::work::fault::{Error, Fault, Reason};
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
+
+/// Whether a task has failed because the end of its arrays has given it up.
+pub(super) fn was_given_up(fault: &Fault) -> bool {
+    matches!(&fault.reason, Reason::Returned(reason) if reason == DROPPED)
+}
 
 const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
 

@@ -11,7 +11,8 @@ use graph::{Location, Priority};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
-use crate::data::record::Keeps;
+use crate::data::drain::was_given_up;
+use crate::data::record::{Keeps, Node};
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
@@ -29,18 +30,37 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Waits until the bytes are there, and no task has them that must not.
+    /// Waits until the bytes are there, and no task has them that must not. A task that fails meanwhile, and only read
+    /// them, or was to write what this overwrites, takes nothing from them: they are waited for anew.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
+        let claims = [claim];
+        loop {
+            match Hold::try_take(&claims, elements, at, priority)? {
+                Ok(hold) => return Ok(hold),
+                // Behind the end of the arrays it might wait for what no longer comes.
+                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => {}
+                Err((refused, _)) => return Err(refused),
+            }
+        }
+    }
+
+    /// The same, once. If a task fails that this comes after, the contents are as before, and the error is returned,
+    /// with the answer whether they are lost, or do not come.
+    fn try_take(
+        claims: &[Claim; 1],
+        elements: usize,
+        at: Location,
+        priority: Priority,
+    ) -> Result<Result<Hold, (Error, bool)>, Error> {
+        let [claim] = claims;
         let store = &claim.record.store;
         let priority = priority.max(store.least);
-        let claims = [claim.clone()];
         let name = match at {
             Location::Device(_) => "frozen on the device",
             Location::Host if claim.mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access =
-            Submission { store, name, priority, place: at, claims: &claims, after: &[], behind: None, expected_ns: 0 };
+        let access = Submission { store, name, priority, place: at, claims, after: &[], behind: None, expected_ns: 0 };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;
@@ -50,18 +70,27 @@ impl Hold {
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
+            let was = claim.mode.is_write().then(|| hal::locks::lock(&claim.record.state).validity.clone());
             access.note(&node);
             store.guards.add(&node);
             let place = Place { start: begun.memory.addresses[0], elements };
-            Ok((there, Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept }))
+            let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
+            Ok((there, before, was, hold))
         });
         held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
         // If the wait ends with an error, the hold is dropped here.
-        let (there, hold) = appended?;
-        there.wait()?;
-        Ok(hold)
+        let (there, before, was, hold) = appended?;
+        let Err(refused) = there.wait() else { return Ok(Ok(hold)) };
+        let held = shared.enter_here()?;
+        if let Some(was) = was {
+            let mut state = hal::locks::lock(&claim.record.state);
+            state.validity.restore(&claim.bytes, &Node(hold.node.clone()), &was);
+        }
+        let is_lost = access.lost()?.is_some() || before.iter().any(|it| it.shared_outcome().has_failed());
+        drop(held);
+        Ok(Err((refused, is_lost)))
     }
 }
 

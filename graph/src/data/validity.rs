@@ -205,6 +205,18 @@ impl<N: Clone + PartialEq> Validity<N> {
         self.spans.unite(bytes);
     }
 
+    /// A node that was to write these bytes has not been run, and it is known that no other node takes them for its
+    /// results: they are as they were `before`, where no later node writes.
+    pub fn restore(&mut self, bytes: &Range<u64>, writer: &N, before: &Validity<N>) {
+        before.spans.each(bytes, |bytes, was| {
+            self.spans.change(&bytes, |copies| {
+                if matches!(&copies.contents, Contents::Writing(node) | Contents::Lost(node) if node == writer) {
+                    copies.clone_from(was);
+                }
+            });
+        });
+    }
+
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such
     /// access there, so each of them counts.
     pub fn relaxes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {

@@ -99,6 +99,30 @@ pub fn a_guard_stays(rig: &Rig) -> Outcome {
     same("afterwards", &source.read()?[3], &4.0)
 }
 
+/// An access that waits for one that is given up fails with it: it would wait for the guard.
+pub fn an_access_fails_beside_a_guard(rig: &Rig) -> Outcome {
+    let mut bed = bed::open(rig)?;
+    let ([source, _], [other, _], host) = (two_arrays(&bed)?, two_arrays(&bed)?, rig.driver().host());
+    let source = Arc::new(source);
+    let mut guard = source.change()?;
+    let waits = doors::add(&bed, "waits", &other, &other, &source).submit()?;
+    let theirs = Arc::clone(&source);
+    let overwrites = rig.spawn("overwrites", move |_| Ok(theirs.overwrite().map(drop)));
+    host.sleep(Nanos::from_ms(1));
+    let begun = host.now();
+    drop_arrays(&mut bed)?;
+    ensure!(host.now().since(begun) < Nanos::from_ms(1_000), "the end of the arrays has waited for the guard");
+    has_failed(&waits)?;
+    let error = rig.join(overwrites)?.expect_err("it waits for the guard");
+    ensure!(error.to_string().contains("its arrays were dropped"), "{error}");
+    guard[3] = 4.0;
+    drop(guard);
+    // The one that was given up was to write it.
+    source.overwrite()?.fill(5.0);
+    same("afterwards", &source.read()?[3], &5.0)?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
 /// The results are in memory that was adopted, also when there is no dispatcher any more to bring them.
 pub fn adopted_memory_has_its_results(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use hal::{DevicePtr, Nanos};
+use overtake::buffer::PinnedBuffer;
 use overtake::data::{discard, read, read_write, write};
-use overtake::task::{Error, Handle, More};
+use overtake::task::{Error, Handle, Lane, More};
 
 use crate::bed;
 use crate::doors;
@@ -108,6 +110,47 @@ pub fn repeated(rig: &Rig) -> Outcome {
     let halves = (read(&sum).part(0..COUNT / 2 + 1), discard(&sum).part(COUNT / 2..COUNT));
     let error = bed.arrays.launch("halves", halves, |_, _| Ok(More::Done)).retries(1).submit();
     ensure!(matches!(&error, Err(error) if error.to_string().contains("the same bytes of an array twice")), "aliases");
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// A reader fails while the host waits for it: the host has the array as it was. A writer that fails takes the contents
+/// with it, and not from a host that overwrites them.
+pub fn beside_the_host(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let kept = PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?;
+    let (array, other) = (bed.arrays.adopt(kept)?, bed.arrays.array_of(&[0.0_f32; COUNT])?);
+    array.overwrite()?.fill(1.0);
+    let fails = |_: &mut Lane<'_>, _: &[DevicePtr]| -> Result<More, _> { Err("no such picture".into()) };
+    // It begins, and fails, while this thread waits.
+    let later = |task: Handle| {
+        rig.spawn("later", move |driver| {
+            driver.host().sleep(Nanos::from_ms(1));
+            Ok(task.release()?)
+        })
+    };
+    let reads = || bed.arrays.launch("reads", (read(&array), discard(&other)), fails).held().submit();
+    let writes = || bed.arrays.launch("writes", (write(&array),), fails).held().submit();
+    for value in 1..4 {
+        let thread = later(reads()?);
+        let mut guard = array.change()?;
+        same("what the host finds", &guard[COUNT - 1], &(value as f32))?;
+        guard.fill((value + 1) as f32);
+        drop(guard);
+        rig.join(thread)?;
+        same("what it has written", &array.read()?[0], &((value + 1) as f32))?;
+    }
+    let thread = later(writes()?);
+    let error = array.change().map(drop).expect_err("its contents are lost");
+    ensure!(error.to_string().contains("no such picture"), "{error}");
+    rig.join(thread)?;
+    let thread = later(writes()?);
+    array.overwrite()?.fill(7.0);
+    rig.join(thread)?;
+    let thread = later(reads()?);
+    let kept = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+    rig.join(thread)?;
+    same("the program's own memory", &kept[COUNT - 1], &7.0)?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

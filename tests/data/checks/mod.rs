@@ -17,6 +17,7 @@ mod room;
 mod scenarios;
 mod sections;
 pub mod serial;
+pub mod storms;
 mod streams;
 pub mod threads;
 mod times;
@@ -41,10 +42,11 @@ pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;
-    end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function
+    end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
+        in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
-    failures: of_a_computation unwritten aliased repeated;
+    failures: of_a_computation unwritten aliased repeated beside_the_host;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full
@@ -61,6 +63,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
         give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
+    storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;

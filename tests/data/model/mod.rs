@@ -4,6 +4,7 @@ mod faults;
 mod kept;
 mod overlap;
 mod real_time;
+mod storms;
 mod urgency;
 
 use crate::failure::{Failure, Outcome};
@@ -28,6 +29,8 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
     ("real_time::functions_submit", real_time::functions_submit),
     ("real_time::serial_submissions", real_time::serial_submissions),
+    ("storms::in_real_time", storms::in_real_time),
+    ("storms::calls_fail", storms::calls_fail),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
     ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
     ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),

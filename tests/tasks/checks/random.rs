@@ -45,7 +45,14 @@ struct Plan {
     fails: bool,
 }
 
-fn plan(prng: &mut Prng, plans: &[Plan], failing_in_16: u64) -> Plan {
+/// The tasks that fail.
+#[derive(Clone, Copy)]
+enum Failing {
+    In16(u64),
+    One(usize),
+}
+
+fn plan(prng: &mut Prng, plans: &[Plan], failing: Failing) -> Plan {
     let kinds =
         [Kind::Upload, Kind::Kernel, Kind::Kernel, Kind::Download, Kind::Host, Kind::Host, Kind::Light, Kind::Join];
     let kind = prng.pick(&kinds);
@@ -65,7 +72,11 @@ fn plan(prng: &mut Prng, plans: &[Plan], failing_in_16: u64) -> Plan {
     sees.truncate(SEEN_MAX);
     let priority = Priority::new(prng.pick(&[1, 1, 2, 5, 8])).expect("a priority");
     let (number, is_held) = (prng.below(1 << 16) as u32 + 1, prng.below(6) == 0);
-    Plan { kind, priority, number, before, sees, is_held, fails: kind != Kind::Join && prng.below(16) < failing_in_16 }
+    let fails = match failing {
+        Failing::In16(count) => prng.below(16) < count,
+        Failing::One(task) => task == plans.len(),
+    };
+    Plan { kind, priority, number, before, sees, is_held, fails: fails && kind != Kind::Join }
 }
 
 /// The rows of all tasks, as host and device see them, and memory of the device.
@@ -186,19 +197,20 @@ impl Rows {
     }
 }
 
-fn run(rig: &Rig, failing_in_16: u64) -> Outcome {
+fn run(rig: &Rig, graphs: impl Iterator<Item = (u64, Failing)>) -> Outcome {
     let (bed, rows) = (bed::open(rig)?, Rows::new(rig)?);
-    for seed in 0..GRAPHS {
+    for (seed, failing) in graphs {
         rows.clear();
-        let mut prng = Prng::new(seed + 1000 * failing_in_16);
+        let mut prng = Prng::new(seed);
         let (mut plans, mut handles): (Vec<Plan>, Vec<Handle>) = (Vec::new(), Vec::new());
         let group = if seed % 3 == 0 { Some(bed.tasks.group()?) } else { None };
         for task in 0..TASKS {
-            plans.push(plan(&mut prng, &plans, failing_in_16));
+            plans.push(plan(&mut prng, &plans, failing));
             handles.push(rows.submit(&bed, task, &plans[task], &handles)?);
         }
         drop(group);
         for task in (0..TASKS).filter(|task| plans[*task].is_held) {
+            // One that has failed with another one gives it back.
             handles[task].release()?;
         }
         rows.check(&plans, &handles).map_err(|e| Failure::from_text(format!("graph {seed}: {e}")))?;
@@ -210,10 +222,15 @@ fn run(rig: &Rig, failing_in_16: u64) -> Outcome {
 
 /// The bytes are those of a serial run.
 pub fn bytes(rig: &Rig) -> Outcome {
-    run(rig, 0)
+    run(rig, (0..GRAPHS).map(|seed| (seed, Failing::In16(0))))
 }
 
 /// Exactly the tasks after a failed one do not run.
 pub fn failures(rig: &Rig) -> Outcome {
-    run(rig, 1)
+    run(rig, (0..GRAPHS).map(|seed| (1000 + seed, Failing::In16(1))))
+}
+
+/// The same where each task fails in its turn, and no other.
+pub fn failures_of_each(rig: &Rig) -> Outcome {
+    run(rig, (2000..2003).flat_map(|seed| (0..TASKS).map(move |task| (seed, Failing::One(task)))))
 }
