@@ -4,6 +4,7 @@ mod adopted;
 mod devices;
 mod end;
 mod failures;
+mod full;
 mod guards;
 mod oracle;
 mod random;
@@ -44,6 +45,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
     failures: of_a_computation unwritten aliased repeated;
+    full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full
