@@ -7,7 +7,8 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`driver`] | the real driver, found at run time |
-//! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`Context`] | one call that opens all that tasks and arrays need |
+//! | [`Overtake`], [`PriorityStream`] | copies: open a device, make or adopt streams, copy |
 //! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`buffer`] | memory whose copies are safe |
 //! | [`heap`] | device, pinned, write-combined and ordinary memory in blocks that cost no driver call |
@@ -30,6 +31,7 @@ pub mod buffer;
 pub mod data;
 pub mod dispatch;
 pub mod heap;
+mod open;
 pub mod pipeline;
 pub mod profile;
 pub mod queues;
@@ -40,6 +42,7 @@ pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,
     Statistics, TracedCopy, Words, copy, kernel, options, variables,
 };
+pub use open::{Context, ContextOptions};
 pub use {contexts as context, driver, hal};
 
 /// The version of this library.

@@ -199,6 +199,13 @@ impl Graph {
         Ok(spec.priority)
     }
 
+    /// Whether there is room for so many more nodes and edges. Nodes that have ended take some until they are returned
+    /// ([`Graph::ended`]).
+    #[must_use]
+    pub fn has_room(&self, nodes: u32, edges: usize) -> bool {
+        self.make_room(nodes, edges).is_ok()
+    }
+
     #[inline]
     pub(crate) fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
         let has_room = nodes <= self.nodes.room() && edges <= self.edges.room() as usize;

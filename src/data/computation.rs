@@ -2,9 +2,10 @@
 #![allow(unsafe_code)] // kernels and views use memory by its address
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graph::{Location, Priority, Refused};
-use hal::DevicePtr;
+use hal::{DevicePtr, Nanos};
 
 use crate::data::arguments::{Packed, Rights};
 use crate::data::bound::{Bind, Calls, Keep, Runs};
@@ -206,6 +207,39 @@ impl<'c> Computation<'c> {
 
     /// Submits it, with the transfers that it needs.
     pub fn submit(mut self) -> Result<Handle, Error> {
+        self.try_submit(false)
+    }
+
+    /// The same, and where the dispatcher is full it waits until tasks have ended, as
+    /// [`TaskBuilder::submit_when_room`].
+    pub fn submit_when_room(self) -> Result<Handle, Error> {
+        let refuse = |asked: Computation<'_>| Err(Error::NoRoomInside { task: format!("{:?}", asked.name) });
+        self.submit_by(None)?.or_else(refuse)
+    }
+
+    /// The same, which waits for so long at most, as [`TaskBuilder::submit_within`].
+    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
+        let deadline = self.store.tasks.shared().deadline(span);
+        self.submit_by(Some(deadline))
+    }
+
+    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, Computation<'c>>, Error> {
+        loop {
+            match self.try_submit(true) {
+                Err(Error::Refused(Refused::WouldBlock)) => {}
+                submitted => return submitted.map(Ok),
+            }
+            let shared = self.store.tasks.shared();
+            let has_time = deadline.is_none_or(|deadline| shared.driver.host().now() < deadline);
+            if !has_time || self.store.is_inside() {
+                return Ok(Err(self));
+            }
+            shared.await_room(self.store.tasks.set(), deadline)?;
+        }
+    }
+
+    /// Submits it. If it `may_wait`, it stays as it is where the dispatcher is full.
+    fn try_submit(&mut self, may_wait: bool) -> Result<Handle, Error> {
         self.priority = self.priority.max(self.store.least);
         let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
         Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 }
@@ -221,7 +255,7 @@ impl<'c> Computation<'c> {
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
         let behind = chosen.as_ref().and_then(Chosen::behind);
-        let task = self.submit_at(place, behind.as_ref(), &expected_ns)?;
+        let task = self.submit_at(place, behind.as_ref(), &expected_ns, may_wait)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, &task);
         }
@@ -238,39 +272,37 @@ impl<'c> Computation<'c> {
     }
 
     /// Submits it there, behind this task in its stream.
-    fn submit_at(self, place: Location, behind: Option<&Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
-        let times = self.store.times.as_ref().zip(self.measured.as_deref());
-        let timer = times.map(|(times, name)| Box::new(times.timer(name, self.bytes())));
-        let others = self.others(place);
-        let Computation { store, name, claims, describe, priority, after, references, .. } = self;
-        let Computation { retries, goes_elsewhere, .. } = self;
+    fn submit_at(
+        &mut self,
+        place: Location,
+        behind: Option<&Handle>,
+        expected_ns: &[u64],
+        may_wait: bool,
+    ) -> Result<Handle, Error> {
+        let (bytes, others) = (self.bytes(), self.others(place));
+        let Computation { store, name, claims, describe, priority, after, references, retries, .. } = self;
+        let (store, name, priority, references, retries) = (*store, *name, *priority, *references, *retries);
+        let (claims, after, measured) = (&claims[..], &after[..], self.measured.as_deref());
         let time_ns = match place {
             Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
             Location::Host => 0,
         };
-        let (claims, after) = (&claims[..], &after[..]);
         let asked = Submission { store, name, priority, place, claims, after, behind, expected_ns: time_ns };
-        if place == Location::Host {
-            asked.refuse_aliases()?;
-        }
-        if retries > 0 || goes_elsewhere {
-            asked.refuse_repeats()?;
-            if !matches!(describe, Describe::Launch(_)) {
-                return Err(asked.refused(ONCE));
-            }
-        }
-        let retries_in_all = retries.saturating_add(others.len() as u32);
-        let describe = describe.travels(store, claims, (place, others), retries);
+        describe.refuse_misuse(&asked, retries > 0 || self.goes_elsewhere)?;
         loop {
             let own = asked.own()?;
             let submission = own.submission(&asked);
+            let times = store.times.as_ref().zip(measured);
+            let timer = times.map(|(times, name)| Box::new(times.timer(name, bytes)));
+            let keep = Keep::new(store.places.begin(place, expected_ns), timer);
             let begun = submission.begin()?;
             if !own.is_current() {
                 continue;
             }
             let describe = |memory| {
-                let keep = Keep::new(store.places.begin(place, expected_ns), timer);
-                let mut builder = describe.builder(store, name, memory, keep);
+                let retries_in_all = retries.saturating_add(others.len() as u32);
+                let work = std::mem::replace(describe, Describe::Join).travels(store, claims, (place, others), retries);
+                let mut builder = work.builder(store, name, memory, keep);
                 if retries_in_all > 0 {
                     builder = builder.retries(retries_in_all);
                 }
@@ -279,12 +311,29 @@ impl<'c> Computation<'c> {
                 }
                 (0..references).fold(builder, |builder, _| builder.held())
             };
-            return submission.submit(begun, describe, || ());
+            return match may_wait {
+                true => submission.submit_if_room(begun, describe),
+                false => submission.submit(begun, describe, || ()),
+            };
         }
     }
 }
 
 impl Describe {
+    /// Refuses uses that the work cannot have.
+    fn refuse_misuse(&self, asked: &Submission<'_>, is_repeated: bool) -> Result<(), Error> {
+        if asked.place == Location::Host {
+            asked.refuse_aliases()?;
+        }
+        if is_repeated {
+            asked.refuse_repeats()?;
+            if !matches!(self, Describe::Launch(_)) {
+                return Err(asked.refused(ONCE));
+            }
+        }
+        Ok(())
+    }
+
     /// The same, which goes to these devices where it has failed so often in its place.
     fn travels(
         self,

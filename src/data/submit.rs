@@ -147,6 +147,17 @@ impl Submission<'_> {
         builder.append(held, &accesses)
     }
 
+    /// Refuses the task where there is no room for it behind these.
+    fn refuse_full(&self, held: &mut Held<'_>, before: &[Handle]) -> Result<(), Error> {
+        held.collect();
+        let shared = self.store.tasks.shared();
+        let own = before.iter().chain(self.after).filter(|task| task.is_of(shared));
+        let nodes: Vec<_> = own.map(Handle::node).collect();
+        let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
+        let edges = held.graph.would_follow(&nodes, &accesses)?.len() + usize::from(self.behind.is_some());
+        if held.graph.has_room(1, edges) { Ok(()) } else { Err(Refused::WouldBlock.into()) }
+    }
+
     /// The task has been appended: from now on its bytes are where it has them.
     pub fn note(&self, handle: &Handle) {
         let used = self.store.next_use();
@@ -217,12 +228,37 @@ impl Submission<'_> {
         describe: impl FnOnce(Memory) -> TaskBuilder<'b, 'b>,
         then: impl FnOnce(),
     ) -> Result<Handle, Error> {
+        let builder = describe(memory).ranked(rank);
+        self.submit_described(order, rank, false, || builder, then)
+    }
+
+    /// The same, but `describe` is not called where the dispatcher is full. It calls no code of others.
+    pub fn submit_if_room<'b>(
+        &self,
+        Begun { order, memory, rank }: Begun<'_>,
+        describe: impl FnOnce(Memory) -> TaskBuilder<'b, 'b>,
+    ) -> Result<Handle, Error> {
+        self.submit_described(order, rank, true, || describe(memory).ranked(rank), || ())
+    }
+
+    fn submit_described<'b>(
+        &self,
+        order: InOrder<'_>,
+        rank: Option<Rank>,
+        asks_for_room: bool,
+        describe: impl FnOnce() -> TaskBuilder<'b, 'b>,
+        then: impl FnOnce(),
+    ) -> Result<Handle, Error> {
         // It has work of the user's: it goes behind the locks if it is refused.
-        let mut builder = Some(describe(memory).ranked(rank));
+        let mut describe = Some(describe);
         let (shared, order) = (self.store.tasks.shared(), order);
         let mut held = order.enter(shared)?;
         let appended = self.transfers(&mut held, rank).and_then(|before| {
-            let handle = self.append(&mut held, builder.take().expect("it is appended once"), &before)?;
+            if asks_for_room {
+                self.refuse_full(&mut held, &before)?;
+            }
+            let describe = describe.take().expect("it is appended once");
+            let handle = self.append(&mut held, describe(), &before)?;
             self.note(&handle);
             then();
             Ok(handle)

@@ -56,6 +56,11 @@ impl Kernel {
         &self.0.name
     }
 
+    /// The bytes of each of its parameters.
+    pub(crate) fn sizes_bytes(&self) -> &[u64] {
+        &self.0.sizes_bytes
+    }
+
     #[inline]
     fn check(&self, arguments: &Arguments) -> Result<()> {
         let (takes, given) = (&self.0.sizes_bytes, &arguments.places);

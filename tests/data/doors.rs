@@ -9,7 +9,8 @@ use std::ops::Range;
 use hal::DevicePtr;
 use overtake::copy::Request;
 use overtake::data::{
-    Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed, write,
+    Array, Arrays, CheckedKernel, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce,
+    relaxed, write,
 };
 use overtake::task::{Arguments, Error, Lane, More, Recording, Shape, Step, WorkResult};
 
@@ -18,6 +19,9 @@ use crate::place::Buffer;
 
 type Ins<'a> = Use<'a, Reads<f32>>;
 type Outs<'a> = Use<'a, Writes<f32>>;
+/// The parameters of the kernel that adds, and those without one of them.
+type Adds = (Reads<f32>, Reads<f32>, Writes<f32>, u32);
+type TooFew = (Reads<f32>, Writes<f32>, u32);
 
 /// `sum[i] = left[i] + right[i]` of whole arrays of one length.
 pub fn add<'c>(
@@ -29,6 +33,23 @@ pub fn add<'c>(
 ) -> Computation<'c> {
     let count = left.len().min(right.len()).min(sum.len());
     add_uses(bed, name, (read(left), read(right), discard(sum)), count)
+}
+
+/// The same kernel, whose launches are checked.
+pub fn checked_add(bed: &Bed) -> Result<CheckedKernel<Adds>, Error> {
+    // SAFETY: it accesses the first `count` elements of each.
+    let checked = unsafe {
+        bed.kernels.add.clone().checked(|_, (left, right, sum, count): (usize, usize, usize, u32)| {
+            count as usize <= left.min(right).min(sum)
+        })
+    };
+    Ok(checked?)
+}
+
+/// The same with a parameter too few.
+pub fn checked_wrongly(bed: &Bed) -> Result<CheckedKernel<TooFew>, Error> {
+    // SAFETY: it accepts no launch.
+    Ok(unsafe { bed.kernels.add.clone().checked(|_, _| false) }?)
 }
 
 /// An array in this memory, which the rig frees after all arrays have gone.

@@ -1111,6 +1111,10 @@ struct overtake_computation_spec {
      * Their number.
      */
     size_t after_count;
+    /**
+     * As in struct overtake_task_spec.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**

@@ -299,19 +299,11 @@ public:
         (detail::add(after_, first), ...);
         return *this;
     }
-    task submit()
-    {
-        overtake_task *handle = nullptr;
-        spec_.name = name_.c_str();
-        spec_.arguments = arguments_.data();
-        spec_.arguments_count = arguments_.size();
-        spec_.after = after_.data();
-        spec_.after_count = after_.size();
-        overtake_computation_spec spec = spec_;
-        spec_.free_data = nullptr; /* from here on the library frees the function */
-        check(overtake_compute(arrays_, &spec, &handle));
-        return task(handle);
-    }
+    task submit() { return submit_waiting(0); }
+    /* Waits for room in a full dispatcher. In the function of a task that is refused. */
+    task submit_when_room() { return submit_waiting(OVERTAKE_FOR_EVER); }
+    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK. */
+    task submit_within(std::chrono::nanoseconds span) { return submit_waiting(detail::timeout(span)); }
 
 private:
     computation(overtake_arrays *arrays, std::string name) : arrays_(arrays), name_(std::move(name))
@@ -319,6 +311,20 @@ private:
         spec_.struct_size = sizeof spec_;
     }
 
+    task submit_waiting(std::int64_t room_timeout_ns)
+    {
+        overtake_task *handle = nullptr;
+        spec_.name = name_.c_str();
+        spec_.arguments = arguments_.data();
+        spec_.arguments_count = arguments_.size();
+        spec_.after = after_.data();
+        spec_.after_count = after_.size();
+        spec_.room_timeout_ns = room_timeout_ns;
+        overtake_computation_spec spec = spec_;
+        spec_.free_data = nullptr; /* from here on the library frees the function */
+        check(overtake_compute(arrays_, &spec, &handle));
+        return task(handle);
+    }
     static void put(std::uint32_t (&to)[3], const dim &from) noexcept { to[0] = from.x, to[1] = from.y, to[2] = from.z; }
     template <typename T> void argument(const used<T> &use) { arguments_.push_back(use.argument); }
     template <typename T> void argument(const T &value)

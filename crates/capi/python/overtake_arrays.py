@@ -77,7 +77,7 @@ _ComputationSpec = _structure(
     *[("is_on_device", _number), ("device", _number), ("arguments", _pointer), ("arguments_count", _size)],
     *[("kernel", _pointer), ("grid", _number * 3), ("block", _number * 3), ("shared_bytes", _number)],
     *[("reserved", _number), ("launch", _LAUNCH), ("run", _RUN), ("data", _size), ("free_data", calls.FREE)],
-    *[("after", ctypes.POINTER(_pointer)), ("after_count", _size)],
+    *[("after", ctypes.POINTER(_pointer)), ("after_count", _size), ("room_timeout_ns", ctypes.c_int64)],
 )
 
 
@@ -321,7 +321,7 @@ class Arrays(calls.Owner):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
         Its work goes in `lane.stream`. A library that takes a view by DLPack may use a stream of its own: that waits
         for the lane, and the lane for it. Options: `priority`; `on`, the device; `after`, tasks that it comes after
-        besides; `held`, a number of references; `retries`."""
+        besides; `held`, a number of references; `retries`; `room_timeout`, as for `overtake.Tasks`."""
         def given(handle, addresses, _):
             lane = base.Lane(handle)
             device = lane.device
@@ -351,11 +351,15 @@ class Arrays(calls.Owner):
 
     def _function(self, name, given, used, options, launch=_LAUNCH(), run=_RUN()):
         arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
+        room_timeout = options.pop("room_timeout", 0)
         spec = self.spec_of(name, arguments, **options)
         spec.launch, spec.run, spec.free_data = launch, run, calls.free_kept
-        # From here on the library frees it, also if the call fails.
-        spec.data = calls.keep(given, work)
-        return self.submit(spec, work)
+
+        def keep():
+            # From here on the library frees it, also if the call fails.
+            spec.data = calls.keep(given, work)
+
+        return self.submit(spec, work, room_timeout, keep)
 
     def spec_of(self, name, arguments, priority=0, on=None, after=(), held=0, retries=0):
         spec = _ComputationSpec(ctypes.sizeof(_ComputationSpec), priority, name.encode(), held, retries)
@@ -365,8 +369,14 @@ class Arrays(calls.Owner):
         spec.after, spec.after_count = base._handles(after)
         return spec
 
-    def submit(self, spec, work):
-        return base.Task("compute", self._handle, spec, work=work)
+    def submit(self, spec, work, room_timeout=0, keep=lambda: None):
+        for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
+            keep()
+            try:
+                return base.Task("compute", self._handle, spec, work=work)
+            except overtake.Error as error:
+                if is_last or error.code != calls.WOULD_BLOCK:
+                    raise
 
     def wait(self, timeout=None):
         """Waits until all computations have ended. Raises the first failure of one, and `TimeoutError` if some have not

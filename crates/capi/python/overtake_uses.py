@@ -141,7 +141,7 @@ class Kernel(calls.Owner):
         self._function = function  # its module is another library's, and is unloaded with it
         self._make(call, arrays._handle, *arguments, name.encode())
 
-    def __call__(self, grid, block, shared_bytes=0, name=None, **options):
+    def __call__(self, grid, block, shared_bytes=0, name=None, room_timeout=0, **options):
         def submit(*arguments):
             if len(arguments) != len(self._parameters):
                 takes = len(self._parameters)
@@ -152,7 +152,7 @@ class Kernel(calls.Owner):
             for place, lengths in ((spec.grid, grid), (spec.block, block)):
                 for index, length in enumerate(shape_of(lengths)):
                     place[index] = length
-            return self._arrays.submit(spec, None)
+            return self._arrays.submit(spec, None, room_timeout)
 
         return submit
 

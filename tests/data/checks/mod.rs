@@ -1,9 +1,11 @@
 //! All checks, one file per noun.
 
 mod adopted;
+mod checked;
 mod devices;
 mod end;
 mod failures;
+mod full;
 mod guards;
 mod oracle;
 mod random;
@@ -40,6 +42,7 @@ macro_rules! checks {
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
+    checked: stay_inside types_that_do_not_fit;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
@@ -47,6 +50,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
     failures: of_a_computation unwritten aliased repeated beside_the_host;
+    full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full

@@ -4,6 +4,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::with_exposed_provenance_mut;
 
+use hal::Nanos;
 use overtake::data::{Computation, KernelArgument};
 use overtake::task::{Lane, Shape};
 
@@ -11,6 +12,7 @@ use crate::arrays::kernel::{self, overtake_kernel};
 use crate::arrays::store::{self, Opened, overtake_arrays};
 use crate::arrays::uses::{Argument, Kept};
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{Data, answer, overtake_free_callback};
 use crate::tasks::dispatcher::Home;
@@ -73,12 +75,14 @@ pub struct ComputationSpec {
     pub after: *const *mut overtake_task,
     /// Their number.
     pub after_count: usize,
+    /// As in struct overtake_task_spec.
+    pub room_timeout_ns: i64,
 }
 
 /// The size of the first released structure.
 pub const COMPUTATION_SPEC_BYTES_MIN: usize = 136;
 
-const _: () = assert!(size_of::<ComputationSpec>() == COMPUTATION_SPEC_BYTES_MIN);
+const _: () = assert!(std::mem::offset_of!(ComputationSpec, room_timeout_ns) == COMPUTATION_SPEC_BYTES_MIN);
 
 /// Submits a computation, with the transfers that it needs. It comes after those whose results it uses, and those that
 /// still use elements that it writes. `task` is null, or receives its handle, which overtake_task_free frees.
@@ -124,7 +128,12 @@ pub unsafe extern "C" fn overtake_compute(
         }
         let references = task::references(CALL, spec.references)?;
         computation = (0..references).fold(computation, |computation, _| computation.held());
-        let handle = computation.retries(spec.retries).submit()?;
+        let computation = computation.retries(spec.retries);
+        let handle = match Patience::of(CALL, spec.room_timeout_ns)?.span {
+            Some(Nanos::ZERO) => computation.submit()?,
+            None => computation.submit_when_room()?,
+            Some(span) => computation.submit_within(span.into())?.map_err(|_full| task::no_room(name))?,
+        };
         // SAFETY: the caller's promise.
         unsafe { task::hand_out(CALL, handle, set.home, task) }
     })

@@ -181,11 +181,7 @@ pub unsafe extern "C" fn overtake_submit(
                 Some(Nanos::ZERO) => Ok(builder.submit_named()?),
                 _ if is_named != 0 => Err(Failure::argument(&format!("{CALL}: a named task waits for no room"))),
                 None => Ok(builder.submit_when_room()?),
-                Some(span) => match builder.submit_within(span.into())? {
-                    Ok(handle) => Ok(handle),
-                    Err(_full) if is_inside() => Err(Error::NoRoomInside { task: format!("{name:?}") }.into()),
-                    Err(_full) => Err(Error::from(Refused::WouldBlock).into()),
-                },
+                Some(span) => builder.submit_within(span.into())?.map_err(|_full| no_room(name)),
             }
         };
         // SAFETY: the caller's promise.
@@ -193,6 +189,14 @@ pub unsafe extern "C" fn overtake_submit(
         // SAFETY: the caller's promise.
         unsafe { hand_out(CALL, handle, home, task) }
     })
+}
+
+/// The failure of a task that has waited for room in vain, or must not.
+pub fn no_room(name: &str) -> Failure {
+    match is_inside() {
+        true => Error::NoRoomInside { task: format!("{name:?}") }.into(),
+        false => Error::from(Refused::WouldBlock).into(),
+    }
 }
 
 /// A task that C has described, and its data.

@@ -61,6 +61,9 @@ void parts(overtake::arrays &arrays)
     std::vector<overtake::array<std::int32_t>> several;
     several.push_back(std::move(numbers));
     several.push_back(arrays.make<std::int32_t>(3));
+    arrays.run("room", read_write(several[0]), [](overtake::span<std::int32_t>) {}).submit_when_room();
+    arrays.run("room", read(several[0]), [](overtake::span<const std::int32_t>) {})
+        .submit_within(std::chrono::seconds(20));
     std::vector<overtake::task> tasks;
     for (auto &each : several)
         tasks.push_back(arrays.run("add", write(each.part(0, 1)), [](overtake::span<std::int32_t> one) {

@@ -179,6 +179,27 @@ class Futures(WithDispatcher):
             tasks.wait()
             self.assertEqual((seen.count(0), seen.count(1)), (4, 50))
 
+    def test_computations_wait_for_room(self):
+        with overtake.Dispatcher(tasks_max=8) as dispatcher, dispatcher.arrays() as arrays:
+            x, tasks, held = arrays.array_of([0], "int32"), dispatcher.tasks(), []
+            with self.assertRaises(overtake.Error):
+                while True:
+                    held.append(tasks.join("held", held=1))
+
+            def add(elements):
+                elements[0] += 1
+
+            kept = len(calls.alive)
+            with self.assertRaises(overtake.Error) as raised:
+                arrays.host("add", add, overtake.read_write(x), room_timeout=0.12)
+            self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
+            self.assertEqual(len(calls.alive), kept)
+            threading.Timer(0.12, lambda: [task.release() for task in held]).start()
+            for _ in range(30):
+                arrays.host("add", add, overtake.read_write(x), room_timeout=None)
+            arrays.wait()
+            self.assertEqual(x[0], 30)
+
     def test_a_function_does_not_wait_for_room(self):
         with overtake.Dispatcher(tasks_max=4) as dispatcher:
             tasks = dispatcher.tasks()

@@ -1,0 +1,101 @@
+//! Computations that wait for room in a full dispatcher.
+
+use std::time::Duration;
+
+use hal::Nanos;
+use overtake::data::{ArrayOptions, Arrays, Sum, read, read_write, reduce, write};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::task::{Error, Handle, More, Refused, Tasks};
+
+use crate::bed;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+const TASKS_MAX: u32 = 8;
+
+/// Arrays of a dispatcher with little room.
+fn small(bed: &bed::Bed) -> Result<(Dispatcher, Arrays), Failure> {
+    let options = DispatchOptions { tasks_max: TASKS_MAX, lanes: 2, ..DispatchOptions::default() };
+    let dispatcher = Dispatcher::open(&bed.overtake, options)?;
+    let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
+    Ok((dispatcher, arrays))
+}
+
+fn fill(dispatcher: &Dispatcher) -> Result<Vec<Handle>, Error> {
+    let tasks = Tasks::new(dispatcher);
+    let mut held = Vec::new();
+    loop {
+        match tasks.join("held").held().submit() {
+            Ok(task) => held.push(task),
+            Err(Error::Refused(Refused::WouldBlock)) => return Ok(held),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Many more computations than there is room for, on the host, on the device and as reductions: each runs once.
+pub fn is_waited_for(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (_dispatcher, arrays) = small(&bed)?;
+    let (numbers, sum) = (arrays.array_of(&[0_u32; 16])?, arrays.array_of(&[0_u64])?);
+    for number in 0..50_u32 {
+        let add = move |(all,): (&mut [u32],)| {
+            all.iter_mut().for_each(|each| *each += number);
+            Ok(())
+        };
+        arrays.host("add", (read_write(&numbers),), add).submit_when_room()?;
+        arrays.launch("device", (write(&numbers),), |_, _| Ok(More::Done)).submit_when_room()?;
+        let last = |(all, into): (&[u32], &mut [u64])| {
+            into[0] += u64::from(all[15]);
+            Ok(())
+        };
+        arrays.host("sum", (read(&numbers), reduce(&sum, Sum)), last).submit_when_room()?;
+    }
+    arrays.wait()?;
+    same("the last word", &numbers.read()?[15], &1225)?;
+    same("the sum", &sum.read()?[0], &(1..50_u64).map(|number| number * (number + 1) / 2).sum())
+}
+
+/// A computation that has waited in vain comes back as it was.
+pub fn is_waited_for_in_vain(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (dispatcher, arrays) = small(&bed)?;
+    let word = arrays.array_of(&[1_u32])?;
+    let owned = String::from("a closure that owns this");
+    let add = move |(word,): (&mut [u32],)| {
+        word[0] += owned.len() as u32;
+        Ok(())
+    };
+    let held = fill(&dispatcher)?;
+    let start = rig.driver().host().now();
+    let add = arrays.host("add", (read_write(&word),), add).priority(bed::urgent());
+    let Err(add) = add.submit_within(Duration::from_millis(3))? else { return Err(Failure::new("it is full")) };
+    let waited = rig.driver().host().now().since(start);
+    ensure!(waited >= Nanos::from_ms(3), "it waited {waited}");
+    let Err(add) = add.submit_within(Duration::ZERO)? else { return Err(Failure::new("it is full")) };
+    held.iter().try_for_each(Handle::release)?;
+    add.submit_when_room()?.wait()?;
+    same("the word", &word.read()?[0], &25)
+}
+
+/// The function of a task must not wait.
+pub fn not_inside(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (dispatcher, arrays) = small(&bed)?;
+    let word = arrays.array_of(&[1_u32])?;
+    let held = fill(&dispatcher)?;
+    held[0].release()?;
+    held[0].wait()?;
+    let (inner, tasks) = (arrays.clone(), Tasks::new(&dispatcher));
+    let inside = tasks.host("inside", move || {
+        let refused = inner.host("one more", (read(&word),), |_| Ok(())).submit_when_room();
+        match refused {
+            Err(error @ Error::NoRoomInside { .. }) => Err(error.to_string().into()),
+            other => Err(format!("{other:?}").into()),
+        }
+    });
+    let error = inside.submit()?.wait().expect_err("it is full").to_string();
+    ensure!(error.contains("task \"one more\" is refused: the graph is full"), "{error}");
+    held[1..].iter().try_for_each(Handle::release)?;
+    Ok(())
+}
