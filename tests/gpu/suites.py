@@ -1,9 +1,11 @@
 """Public test suites natively and under `overtake run`: the same tests fail.
 
 The suites are not part of this repository. A suite is a folder of test files and what pytest is to run of them, for
-example `torch=/tests/torch:test_cuda.py,test_dataloader.py` or `cupy=/tests/cupy:tests/cupy_tests/cuda_tests`. All
-suites run at once, each natively and under overtake at the same time, with as many workers as --workers says. Tests
-that did not end alike run again by themselves in both modes; those that differ again are what this looks for.
+example `torch=/tests/torch:test_cuda.py,test_dataloader.py`, or, of a package that brings its tests,
+`numba=/tests:--import-mode=importlib,--pyargs,numba.cuda.tests.cudadrv`. PyTorch's tests need expecttest, numba-cuda's
+filecheck and a conftest with its fixture `initialize_from_pytest_config`. All suites run at once, each natively and
+under overtake at the same time, with as many workers as --workers says. Tests that did not end alike run again by
+themselves in both modes; those that differ again are what this looks for.
 """
 
 import argparse
