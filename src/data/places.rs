@@ -151,12 +151,14 @@ impl Places {
         self.streams.is_some()
     }
 
-    /// The computations in streams that have ended when one after these nodes can begin. To GrCUDA none has before the
-    /// host has waited for it (T18).
+    /// The computations in streams that have ended when one after these nodes can begin, in ascending order. To GrCUDA
+    /// none has before the host has waited for it (T18).
     pub fn over(&self, graph: &mut Graph, before: &[NodeId]) -> Vec<NodeId> {
         let Some(streams) = self.streams.as_ref().filter(|_| !self.is_grcuda) else { return Vec::new() };
         let last = hal::locks::lock(streams).last();
-        graph.ended_before(before, &last, OVER_MAX)
+        let mut over = graph.ended_before(before, &last, OVER_MAX);
+        over.sort_unstable();
+        over
     }
 
     /// The device of a computation with these uses, after the nodes `before` and with those `over`

@@ -69,7 +69,8 @@ impl Streams {
     }
 
     /// Chooses for a computation that comes after the nodes `before`, on one of the first devices, and can begin when
-    /// those `over` have ended too. It is submitted ([`Streams::enter`]), or given up ([`Streams::leave`]).
+    /// those `over` have ended too, which are in ascending order. It is submitted ([`Streams::enter`]), or given up
+    /// ([`Streams::leave`]).
     pub fn choose(
         &mut self,
         (before, over): (&[NodeId], &[NodeId]),
@@ -108,7 +109,7 @@ impl Streams {
             let mut own = self.streams.iter().filter(|(_, stream)| stream.device == device);
             own.find(|(_, stream)| stream.last.as_ref().is_some_and(is_over)).map(|(number, _)| *number)
         };
-        let is_over = |last: &Handle| over.contains(&last.node());
+        let is_over = |last: &Handle| over.binary_search(&last.node()).is_ok();
         let free = (self.rule == NewStream::Reuse).then(|| idle(&Handle::is_done).or_else(|| idle(&is_over)));
         if let Some(number) = free.flatten() {
             return number;
@@ -122,7 +123,7 @@ impl Streams {
     /// For each device the streams that are busy when the computation at hand can begin (GR-31).
     fn load(&self, over: &[NodeId]) -> Vec<u32> {
         let mut load = vec![0; usize::from(u8::MAX)];
-        let is_busy = |last: &Handle| !last.is_done() && !over.contains(&last.node());
+        let is_busy = |last: &Handle| !last.is_done() && over.binary_search(&last.node()).is_err();
         for stream in self.streams.values() {
             load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(is_busy));
         }
