@@ -32,13 +32,15 @@ impl<T: Pod> Array<T> {
     }
 
     /// Waits until no task uses it, has its contents in the memory that was adopted for it, and gives that back: the
-    /// buffer, if it was made of one. Refused while there are views ([`Array::view`]). Not for the functions of tasks.
+    /// buffer, if it was made of one. Refused while there are views ([`Array::view`]) or
+    /// computations that have been described with it and not submitted. Not for the functions of tasks.
     ///
     /// Where the dispatcher has been closed, the results have to be there by then: they are if all
     /// [`crate::data::Arrays`] have been dropped before.
     pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
         if !self.is_sole() {
-            let text = "it is a part of another array, or other views of it are there: drop them before";
+            let text = "it is a part of another array, or other views of it or computations that are not \
+                        submitted are there: drop them before";
             return Err(hal::Code::INVALID_VALUE.at("overtake array release").because(text).into());
         }
         let home = hal::locks::lock(&self.record.state).home().unwrap_or(Location::Host);

@@ -29,6 +29,13 @@ pub struct Array<T: Pod> {
 /// The arrays that a section is lent, in the order of its uses.
 pub struct LentArrays(Vec<Arc<Record>>);
 
+impl<T: Pod> Array<T> {
+    /// As long as it is there the array has another view ([`Array::is_sole`]).
+    pub(super) fn as_view(&self) -> Arc<()> {
+        Arc::clone(&self.views)
+    }
+}
+
 impl LentArrays {
     pub(super) fn of(lent: &[Arc<Record>]) -> LentArrays {
         LentArrays(lent.to_vec())

@@ -111,7 +111,9 @@ impl Kernel {
     ///
     /// # Safety
     /// In each launch that `fits` accepts, the kernel accesses only the elements of its uses, as elements of these
-    /// types and in the way that the uses say.
+    /// types, and writes those of [`Writes`] alone, whatever the values of all elements are: where the caller discards
+    /// elements they are left from others. No two uses overlap, if one of them writes. Its module stays loaded while
+    /// there are clones of the kernel and computations by it.
     pub unsafe fn checked<P: Parameters>(
         self,
         fits: impl Fn(&Shape, P::Seen) -> bool + Send + Sync + 'static,
@@ -169,8 +171,11 @@ impl Arrays {
             );
             return Err(Code::INVALID_VALUE.at("overtake kernel launch").because(text).into());
         }
-        // SAFETY: that is the promise of `checked`, and the launch has been accepted.
-        Ok(unsafe { self.compute(name, &kernel.kernel, shape, arguments) })
+        // SAFETY: that is the promise of `checked`, and the launch has been accepted. Uses that it does not cover are
+        // refused before the computation can be submitted.
+        let computation = unsafe { self.compute(name, &kernel.kernel, shape, arguments) };
+        computation.refuse_for_call(&kernel.kernel)?;
+        Ok(computation)
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Claim {
     pub(super) mode: Mode,
     /// Of a reduction.
     pub(super) reducer: Option<Reducer>,
+    /// A view of the array, as long as a computation is described: its memory is given to nobody meanwhile.
+    pub(super) _view: Option<Arc<()>>,
 }
 
 impl Claim {

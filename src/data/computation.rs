@@ -23,6 +23,10 @@ use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Lane, Submitted};
 use crate::work::retry::ONCE;
 
+const TOKEN: &str = "a token has no memory for a kernel: use it beside, in a computation by `launch`";
+const ELSEWHERE: &str =
+    "its kernel was found through another driver than that of these arrays: find it through this one";
+
 /// Waits for a computation that ends without a later call of this thread. Its handle tells the outcome.
 fn wait_for_serial(store: &Store, task: &Handle) -> Result<(), Error> {
     let shared = store.tasks.shared();
@@ -316,6 +320,23 @@ impl<'c> Computation<'c> {
                 false => submission.submit(begun, describe, || ()),
             };
         }
+    }
+}
+
+impl Computation<'_> {
+    /// Refuses what a check of a kernel does not see ([`crate::data::Arrays::call`]).
+    pub(super) fn refuse_for_call(&self, kernel: &Kernel) -> Result<(), Error> {
+        let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
+        let asked =
+            Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 };
+        asked.refuse_aliases()?;
+        if self.claims.iter().any(|claim| claim.record.is_token) {
+            return Err(asked.refused(TOKEN));
+        }
+        if !kernel.is_of(&*store.tasks.shared().driver) {
+            return Err(asked.refused(ELSEWHERE));
+        }
+        Ok(())
     }
 }
 

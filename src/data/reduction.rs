@@ -113,7 +113,7 @@ impl<'s> Submission<'s> {
 /// All bytes of a record.
 fn whole(record: Arc<Record>, mode: Mode) -> Claim {
     let bytes = 0..record.bytes;
-    Claim { record, bytes, mode, reducer: None }
+    Claim { record, bytes, mode, reducer: None, _view: None }
 }
 
 /// Sets each element of some memory: all bytes to the first one's, then those apart that are others.
@@ -166,8 +166,13 @@ impl Record {
     /// Combines a result with the bytes, by a task of the host, if no other thread has done so.
     fn combine(self: &Arc<Record>, partial: &Partial, name: &str, priority: Priority) -> Result<(), Error> {
         let (store, name, reducer) = (&self.store, format!("{name}: combine"), partial.reducer);
-        let target =
-            Claim { record: Arc::clone(self), bytes: partial.bytes.clone(), mode: Mode::ReadWrite, reducer: None };
+        let target = Claim {
+            record: Arc::clone(self),
+            bytes: partial.bytes.clone(),
+            mode: Mode::ReadWrite,
+            reducer: None,
+            _view: None,
+        };
         let claims = [target, whole(Arc::clone(&partial.record), Mode::Read)];
         let place = Location::Host;
         let submission = Submission {

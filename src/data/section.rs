@@ -197,8 +197,13 @@ impl Section {
 
     /// A use of all that it is lent.
     fn whole(&self, mode: Mode) -> Vec<Claim> {
-        let claim =
-            |record: &Arc<Record>| Claim { record: Arc::clone(record), bytes: 0..record.bytes, mode, reducer: None };
+        let claim = |record: &Arc<Record>| Claim {
+            record: Arc::clone(record),
+            bytes: 0..record.bytes,
+            mode,
+            reducer: None,
+            _view: None,
+        };
         self.lent.iter().map(claim).collect()
     }
 

@@ -132,6 +132,7 @@ impl<'a, R: Right> Use<'a, R> {
         let size = size_of::<R::Element>() as u64;
         let is_token = self.array.is_token();
         let bytes = if is_token { 0..1 } else { self.elements.start as u64 * size..self.elements.end as u64 * size };
-        Claim { record: Arc::clone(&self.array.record), bytes, mode: self.mode, reducer: None }
+        let (record, view) = (Arc::clone(&self.array.record), Some(self.array.as_view()));
+        Claim { record, bytes, mode: self.mode, reducer: None, _view: view }
     }
 }

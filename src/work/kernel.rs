@@ -21,6 +21,12 @@ struct Parts {
     functions: Vec<Function>,
     name: String,
     sizes_bytes: Vec<u64>,
+    /// The address of the driver that knows the functions.
+    driver: usize,
+}
+
+fn address(driver: &dyn Driver) -> usize {
+    std::ptr::from_ref(driver).addr()
 }
 
 impl Kernel {
@@ -32,7 +38,13 @@ impl Kernel {
     /// A kernel that the caller has looked up. `name` is for errors.
     pub fn of(driver: &dyn Driver, function: Function, name: &str) -> Result<Kernel> {
         let sizes_bytes = driver.function_parameters(function)?;
-        Ok(Kernel(Arc::new(Parts { functions: vec![function], name: name.to_owned(), sizes_bytes })))
+        let (name, driver) = (name.to_owned(), address(driver));
+        Ok(Kernel(Arc::new(Parts { functions: vec![function], name, sizes_bytes, driver })))
+    }
+
+    /// Whether it was found through this driver.
+    pub(crate) fn is_of(&self, driver: &dyn Driver) -> bool {
+        self.0.driver == address(driver)
     }
 
     /// The same kernel for the next device, from a module that was loaded in that one's context.

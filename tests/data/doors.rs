@@ -46,6 +46,12 @@ pub fn checked_add(bed: &Bed) -> Result<CheckedKernel<Adds>, Error> {
     Ok(checked?)
 }
 
+/// The same with bytes in the place of the first numbers.
+pub fn checked_add_of_bytes(bed: &Bed) -> Result<CheckedKernel<(Reads<u8>, Reads<f32>, Writes<f32>, u32)>, Error> {
+    // SAFETY: it accepts launches without an element.
+    Ok(unsafe { bed.kernels.add.clone().checked(|_, (_, _, _, count): (usize, usize, usize, u32)| count == 0) }?)
+}
+
 /// The same with a parameter too few.
 pub fn checked_wrongly(bed: &Bed) -> Result<CheckedKernel<TooFew>, Error> {
     // SAFETY: it accepts no launch.
