@@ -21,6 +21,7 @@ type Ins<'a> = Use<'a, Reads<f32>>;
 type Outs<'a> = Use<'a, Writes<f32>>;
 /// The parameters of the kernel that adds, and those without one of them.
 type Adds = (Reads<f32>, Reads<f32>, Writes<f32>, u32);
+type AddsBytes = (Reads<u8>, Reads<f32>, Writes<f32>, u32);
 type TooFew = (Reads<f32>, Writes<f32>, u32);
 
 /// `sum[i] = left[i] + right[i]` of whole arrays of one length.
@@ -47,7 +48,7 @@ pub fn checked_add(bed: &Bed) -> Result<CheckedKernel<Adds>, Error> {
 }
 
 /// The same with bytes in the place of the first numbers.
-pub fn checked_add_of_bytes(bed: &Bed) -> Result<CheckedKernel<(Reads<u8>, Reads<f32>, Writes<f32>, u32)>, Error> {
+pub fn checked_add_of_bytes(bed: &Bed) -> Result<CheckedKernel<AddsBytes>, Error> {
     // SAFETY: it accepts launches without an element.
     Ok(unsafe { bed.kernels.add.clone().checked(|_, (_, _, _, count): (usize, usize, usize, u32)| count == 0) }?)
 }
