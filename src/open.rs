@@ -1,5 +1,6 @@
 //! All that a program opens, by one call.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use hal::{Code, Device, Driver};
 
 use crate::data::{ArrayOptions, Arrays};
 use crate::dispatch::{DispatchOptions, Dispatcher};
-use crate::task::{Error, Tasks};
+use crate::task::{Error, Order, Tasks};
 
 /// The devices of a [`Context`], and the parameters of its parts.
 #[derive(Clone, Debug)]
@@ -83,8 +84,17 @@ impl Context {
     /// ```
     pub fn open_on(driver: &Arc<dyn Driver>, options: ContextOptions) -> Result<Context, Error> {
         let ContextOptions { devices, copies, dispatch, arrays } = options;
+        if dispatch.order == Order::Ranked {
+            let text =
+                "a context has no order of ranks: open the dispatcher by `Dispatcher::open_ranked`, with its policy";
+            return Err(refused(text.to_owned()));
+        }
         let mut layers = Vec::new();
+        let mut seen = BTreeSet::new();
         for device in devices {
+            if !seen.insert(device.0) {
+                return Err(refused(format!("device {} is named twice: name each once", device.0)));
+            }
             refuse_absent(&**driver, device)?;
             layers.push(Arc::new(match layers.is_empty() {
                 true => Overtake::open(driver, device, copies.clone())?,
@@ -136,7 +146,7 @@ impl Context {
     }
 
     /// Ends the arrays, with their results in memory that was adopted, and returns their first error
-    /// ([`Arrays::finish`]); then all other parts end.
+    /// ([`Arrays::finish`]); then all other parts end. Not in the function of a task.
     pub fn finish(self) -> Result<(), Error> {
         self.arrays.finish()
     }
@@ -206,6 +216,10 @@ mod tests {
             Context::open_on(&soft(2), options).unwrap_err().to_string()
         };
         assert!(said(vec![]).contains("name one in ContextOptions::devices"), "{}", said(vec![]));
+        assert!(said(vec![Device(1), Device(1)]).contains("device 1 is named twice"), "{}", said(vec![Device(1); 2]));
+        let dispatch = DispatchOptions { order: Order::Ranked, ..DispatchOptions::default() };
+        let ranked = Context::open_on(&soft(1), ContextOptions { dispatch, ..ContextOptions::default() });
+        assert!(ranked.unwrap_err().to_string().contains("open_ranked`, with its policy"));
         for number in [2, -1] {
             let said = said(vec![Device(0), Device(number)]);
             assert!(said.contains(&format!("no device {number}: they count from 0 to 1")), "{said}");
