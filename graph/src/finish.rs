@@ -204,6 +204,9 @@ impl Graph {
         let has_history = slot.into & slot.points != NONE; // one of them is not `NONE`
         slot.out.first = NONE;
         self.leave_successors(edge, poison);
+        if poison.is_some() {
+            self.bequeath(node, node);
+        }
         if has_history {
             self.leave_history(node);
         }
@@ -244,9 +247,6 @@ impl Graph {
     /// The edges from those before a node that ends, and the points that it stands for.
     #[inline(never)]
     fn leave_history(&mut self, node: u32) {
-        if self.nodes[node].poison.is_some() {
-            self.bequeath(node, node);
-        }
         self.unlink_predecessors(node);
         let points = std::mem::replace(&mut self.nodes[node].points, NONE);
         self.points.free(points);
