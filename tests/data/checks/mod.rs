@@ -55,7 +55,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors
         behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
-    retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
+    retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second valid_elsewhere;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
@@ -64,7 +64,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
-    tokens: order_computations pass_failures_on have_guards on_two_devices refused;
+    tokens: order_computations pass_failures_on are_written_behind_failures have_guards on_two_devices refused;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
     workspaces: of_each_lane goes_behind_the_last_work foreign;
