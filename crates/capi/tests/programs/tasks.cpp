@@ -196,8 +196,14 @@ void futures()
         tasks.join("behind").after(held).submit();
     refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit(); });
     refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit_within(std::chrono::milliseconds(2)); });
+    auto once = tasks.host("once", [&] { runs++; });
+    refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { once.submit(); });
     moved.end();
     held.release();
+    tasks.wait();
+    // The library has freed its function with the refusal.
+    text = refused(OVERTAKE_ERROR_INVALID_ARGUMENT, [&] { once.submit(); });
+    REQUIRE(text.find("\"once\"") != std::string::npos);
     for (int at = 0; at < 50; at++)
         tasks.host("more", [&] { runs++; }).submit_when_room();
     tasks.wait();
