@@ -102,8 +102,9 @@ fn a_node_that_is_refused_leaves_nothing() {
     let besides = Besides { launches: &launches, ..Besides::default() };
     let named = graph.named("named").unwrap();
     let appended = graph.append_besides(&Spec::of(Kind::Kernel), &[], &besides);
-    assert_eq!(appended, Err(Refused::WouldBlock));
-    assert_eq!(graph.fill_besides(named, &Spec::of(Kind::Kernel), &besides), Err(Refused::WouldBlock));
+    let too_many = Err(Refused::Edges { task: String::new(), edges: 5, edges_max: 4 });
+    assert_eq!(appended.map(drop), too_many);
+    assert_eq!(graph.fill_besides(named, &Spec::of(Kind::Kernel), &besides), too_many);
     assert_eq!((graph.statistics().nodes, graph.statistics().edges), (before.nodes + 1, before.edges));
     let in_a_circle = Besides { launches: &[named], ..Besides::default() };
     let then = graph.append_besides(&Spec::of(Kind::Light), &[], &in_a_circle).unwrap();
