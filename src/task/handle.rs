@@ -211,12 +211,11 @@ impl Handle {
         }
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        let has_started = !matches!(held.graph.stage(self.node), Stage::Waiting | Stage::Ready);
         let is_whole = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
-        let mut is_cancelled = false;
-        if is_whole && !has_started {
+        let is_cancelled = is_whole && held.graph.can_give_up(self.node);
+        if is_cancelled {
             let cause = held.fault(self.node, Reason::Cancelled);
-            is_cancelled = held.graph.give_up(self.node, cause);
+            held.graph.give_up(self.node, cause);
         }
         shared.pump(held);
         Ok(is_cancelled)
