@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod adopted;
+mod cancels;
 mod devices;
 mod end;
 mod failures;
@@ -39,6 +40,7 @@ macro_rules! checks {
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
+    cancels: from_the_last_on of_readers of_writers beside_their_start;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function
@@ -58,8 +60,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second valid_elsewhere;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
-        give_their_priority;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one are_cancelled_as_one take_nothing_later
+        span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_in_no_function;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
