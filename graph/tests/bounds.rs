@@ -3,8 +3,7 @@
 use std::num::NonZeroU32;
 
 use overtake_graph::{
-    Besides, Cause, Direction, Graph, Kind, Mark, NodeId, Options, Order, Priorities, Priority, Refused, Runner, Spec,
-    Stage,
+    Cause, Direction, Graph, Kind, Mark, NodeId, Options, Order, Priorities, Priority, Refused, Runner, Spec, Stage,
 };
 
 const KERNEL: Spec<'static> = Spec { name: "K", ..Spec::of(Kind::Kernel) };
@@ -41,42 +40,6 @@ fn a_full_graph_says_that_it_would_block_and_has_room_when_nodes_have_been_retur
     assert_eq!(graph.ended().map(|ended| ended.node), Some(first));
     assert!(graph.append(&KERNEL).is_ok());
     assert_eq!(Refused::WouldBlock.to_string(), "the graph is full: wait until tasks have ended, and try again");
-}
-
-/// Room is for edges that there are: those of nodes that have ended are none, and for too many none will come.
-#[test]
-fn room_is_asked_for_edges_from_nodes_that_have_not_ended() {
-    let mut graph = graph(Options { nodes_max: 4, edges_max: 2, ..Options::default() });
-    let ended = graph.append(&KERNEL).unwrap();
-    let at = launch(&mut graph).and_then(|node| graph.point(node)).unwrap();
-    graph.complete(at.lane, at.value).unwrap();
-    assert!(graph.ended().is_some());
-    let first = graph.append(&KERNEL).unwrap();
-    let second = graph.append(&Spec { after: &[ended, ended, ended, first], ..KERNEL }).unwrap();
-    let none = [ended; 3];
-    let besides = Besides { launches: &none, in_order: &[first] };
-    graph.append_besides(&KERNEL, &[], &besides).unwrap();
-    assert_eq!(graph.statistics().edges, 2);
-    assert_eq!(graph.append(&Spec { after: &[first, second], ..KERNEL }), Err(Refused::WouldBlock));
-    let too_many = Refused::Edges { task: "K".to_owned(), edges: 3, edges_max: 2 };
-    assert_eq!(graph.append(&Spec { after: &[first, first, second], ..KERNEL }), Err(too_many.clone()));
-    let text = "task \"K\" needs 3 edges, and the graph has 2: name each task before it once, or have it come after \
-                joins of them";
-    assert_eq!(too_many.to_string(), text);
-    let besides = Besides { launches: &[first], in_order: &[] };
-    let too_many = Refused::Edges { task: "K".to_owned(), edges: 3, edges_max: 2 };
-    let at_rest = |graph: &mut Graph| {
-        while let Some(node) = launch(graph) {
-            let at = graph.point(node).unwrap();
-            graph.complete(at.lane, at.value).unwrap();
-        }
-        while graph.ended().is_some() {}
-    };
-    at_rest(&mut graph);
-    let [first, second] = [(); 2].map(|()| graph.append(&Spec { references: 1, ..KERNEL }).unwrap());
-    let besides = Besides { launches: &[first], ..besides };
-    let spec = Spec { after: &[first, second], ..KERNEL };
-    assert_eq!(graph.append_besides(&spec, &[], &besides), Err(too_many));
 }
 
 #[test]

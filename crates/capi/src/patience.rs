@@ -36,8 +36,8 @@ impl Patience {
         if self.span == Some(Nanos::ZERO) { Ok(()) } else { refuse_inside(call) }
     }
 
-    /// The span of a wait for room; none for ever. A function of a task does not wait, whatever dispatcher it is of: others may wait
-    /// for its end.
+    /// The span of a wait for room; none for ever. A function of a task does not wait, whatever dispatcher it is of:
+    /// others may wait for its end.
     pub fn for_room(self) -> Option<Nanos> {
         if is_inside() { Some(Nanos::ZERO) } else { self.span }
     }

@@ -89,7 +89,13 @@ pub fn of_writers(rig: &Rig) -> Outcome {
         same("written again", &array.read()?[1], &5.0)?;
     }
     let total = bed.arrays.array_of(&[0_u32])?;
-    let adds = |name| bed.arrays.host(name, (reduce(&total, Sum),), |(part,)| Ok(part[0] += 1)).held().submit();
+    let adds = |name| {
+        let task = bed.arrays.host(name, (reduce(&total, Sum),), |(part,)| {
+            part[0] += 1;
+            Ok(())
+        });
+        task.held().submit()
+    };
     let [first, second]: [Result<Handle, Error>; 2] = ["first", "second"].map(adds);
     let (first, second) = (first?, second?);
     ensure!(second.cancel()?, "it is held");

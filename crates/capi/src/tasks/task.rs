@@ -324,7 +324,7 @@ fn built<'t, 'n>(
 }
 
 /// Waits until the task has ended: its work is done, and so is all that it comes after. Fails if the task has failed or
-/// was not run; overtake_last_error then names the task.
+/// was not run; overtake_last_error then names the task. Tasks before one that was not run may go on.
 ///
 /// Threads: any, but not in the function of a task.
 #[unsafe(no_mangle)]
