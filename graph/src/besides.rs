@@ -17,8 +17,8 @@ pub struct Besides<'a> {
 }
 
 impl Besides<'_> {
-    fn len(&self) -> usize {
-        self.launches.len() + self.in_order.len()
+    fn all(&self) -> impl Iterator<Item = &NodeId> {
+        self.launches.iter().chain(self.in_order)
     }
 }
 
@@ -34,12 +34,13 @@ impl Graph {
         accesses: &[Access],
         besides: &Besides<'_>,
     ) -> Result<NodeId, Refused> {
-        self.make_room(1, besides.len())?;
+        self.make_room_for_edges(1, spec, spec.after.iter().chain(besides.all()))?;
+        let edges = besides.all().filter(|id| self.nodes.is_live(**id)).count() as u32;
         // The node finds others by its uses meanwhile, and gets no room that these need.
-        (0..besides.len()).for_each(|_| self.edges.reserve());
+        self.edges.reserve_besides(edges);
         let spec = Spec { references: spec.references + 1, ..*spec };
         let appended = if accesses.is_empty() { self.append(&spec) } else { self.append_using(&spec, accesses) };
-        (0..besides.len()).for_each(|_| self.edges.give_back_room());
+        self.edges.give_back_besides(edges);
         let node = appended?;
         self.follow_besides(node.index, besides);
         self.release(node)?;
@@ -52,9 +53,9 @@ impl Graph {
     ///
     /// As [`Graph::fill`]. Nothing has changed then.
     pub fn fill_besides(&mut self, node: NodeId, spec: &Spec<'_>, besides: &Besides<'_>) -> Result<(), Refused> {
-        self.make_room(0, spec.after.len() + besides.len())?;
+        self.make_room_for_edges(0, spec, spec.after.iter().chain(besides.all()))?;
         if let Some(then) = self.nodes.find(node) {
-            for first in besides.launches.iter().chain(besides.in_order) {
+            for first in besides.all() {
                 if let Some(first) = self.nodes.find(*first) {
                     self.refuse_cycle(first, then)?;
                 }

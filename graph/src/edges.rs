@@ -14,18 +14,35 @@ pub(crate) struct Edges {
     free: u32,
     /// How many edges more there may be, in slots or not.
     room: u32,
+    /// How many that would be if there were none.
+    most: u32,
 }
 
 impl Edges {
     /// No edge, and room for so many.
     pub fn new(room: u32) -> Edges {
-        Edges { all: Vec::new(), free: NONE, room }
+        Edges { all: Vec::new(), free: NONE, room, most: room }
     }
 
     /// How many edges more there may be.
     #[inline]
     pub fn room(&self) -> u32 {
         self.room
+    }
+
+    /// How many there may be at all, but for those that have room besides.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// Room for so many edges of a node that is to come, which its others do not get.
+    pub fn reserve_besides(&mut self, count: u32) {
+        (self.room, self.most) = (self.room - count, self.most - count);
+    }
+
+    /// That room, for those edges.
+    pub fn give_back_besides(&mut self, count: u32) {
+        (self.room, self.most) = (self.room + count, self.most + count);
     }
 
     #[inline]

@@ -111,12 +111,12 @@ impl Graph {
     /// whether it had not started. Others run, or have run; PhysX starts nodes of the device when they are ready, and
     /// nodes that are not submitted are not known yet.
     pub fn give_up(&mut self, node: NodeId, cause: Cause) -> bool {
-        let Some(node) = self.nodes.find(node) else { return false };
-        let slot = &self.nodes[node];
-        match slot.stage {
-            Stage::Waiting if !slot.is_absent => {}
-            Stage::Ready if slot.turns == 0 && !(self.is_physx() && slot.kind.is_device()) => self.dequeue(node),
-            _ => return false,
+        if !self.can_give_up(node) {
+            return false;
+        }
+        let node = node.index;
+        if self.nodes[node].stage == Stage::Ready {
+            self.dequeue(node);
         }
         let slot = &mut self.nodes[node];
         slot.poison = slot.poison.or(Some(cause));
@@ -124,6 +124,18 @@ impl Graph {
         self.end(node);
         self.settle();
         true
+    }
+
+    /// Whether [`Graph::give_up`] would find it not started.
+    #[must_use]
+    pub fn can_give_up(&self, node: NodeId) -> bool {
+        let Some(node) = self.nodes.find(node) else { return false };
+        let slot = &self.nodes[node];
+        match slot.stage {
+            Stage::Waiting => !slot.is_absent,
+            Stage::Ready => slot.turns == 0 && !(self.is_physx() && slot.kind.is_device()),
+            _ => false,
+        }
     }
 
     /// The references of a waiting node that only callers release.
@@ -204,6 +216,9 @@ impl Graph {
         let has_history = slot.into & slot.points != NONE; // one of them is not `NONE`
         slot.out.first = NONE;
         self.leave_successors(edge, poison);
+        if poison.is_some() {
+            self.bequeath(node, node);
+        }
         if has_history {
             self.leave_history(node);
         }
@@ -244,9 +259,6 @@ impl Graph {
     /// The edges from those before a node that ends, and the points that it stands for.
     #[inline(never)]
     fn leave_history(&mut self, node: u32) {
-        if self.nodes[node].poison.is_some() {
-            self.bequeath(node, node);
-        }
         self.unlink_predecessors(node);
         let points = std::mem::replace(&mut self.nodes[node].points, NONE);
         self.points.free(points);

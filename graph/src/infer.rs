@@ -243,7 +243,12 @@ impl Graph {
         let mut heirs: Vec<NodeId> = Vec::new();
         heirs.extend(self.data.heirs.iter().filter(|(of, _)| *of == dead).map(|(_, heir)| *heir));
         self.predecessors(dead, |before| heirs.push(before));
-        self.data.heirs.extend(heirs.into_iter().map(|heir| (then, heir)));
+        // It may itself be mentioned in the place of nodes that it came before, and that have left.
+        let mut places = vec![then];
+        places.extend(self.data.heirs.iter().filter(|(_, heir)| *heir == dead).map(|(of, _)| *of));
+        for of in places {
+            self.data.heirs.extend(heirs.iter().map(|heir| (of, *heir)));
+        }
         if self.data.heirs.len() >= self.data.heirs_many {
             let nodes = &self.nodes;
             self.data.heirs.retain(|(_, heir)| nodes.is_live(*heir));

@@ -30,6 +30,15 @@ impl fmt::Display for Label {
 pub enum Refused {
     /// A queue is full. It has room again when nodes have ended, and [`crate::Graph::ended`] has returned them.
     WouldBlock,
+    /// A task comes after more others than there may be edges, so waiting makes no room for it.
+    Edges {
+        /// The name of the new task.
+        task: String,
+        /// The edges that it needs.
+        edges: usize,
+        /// Those that there may be.
+        edges_max: u32,
+    },
     /// The options contradict each other.
     Options(&'static str),
     /// There is no such priority.
@@ -118,6 +127,11 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::WouldBlock => write!(f, "the graph is full: wait until tasks have ended, and try again"),
+            Refused::Edges { task, edges, edges_max } => write!(
+                f,
+                "task \"{task}\" needs {edges} edges, and the graph has {edges_max}: name each task before it once, or \
+                 have it come after joins of them"
+            ),
             Refused::Options(fault) => write!(f, "the options of the graph contradict each other: {fault}"),
             Refused::Priority { task, asked, priorities } => {
                 write!(f, "task \"{task}\" has priority {asked}, and there are 1 to {}", priorities.count())

@@ -13,8 +13,8 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// Nothing has changed then. [`Refused::WouldBlock`], [`Refused::Priority`], [`Refused::NoDispatcher`]; in the
-    /// order of PhysX also [`Refused::Finished`].
+    /// Nothing has changed then. [`Refused::WouldBlock`], [`Refused::Edges`], [`Refused::Priority`],
+    /// [`Refused::NoDispatcher`]; in the order of PhysX also [`Refused::Finished`].
     #[inline]
     pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
         self.append_after(spec, spec.after)
@@ -24,7 +24,7 @@ impl Graph {
     #[inline(never)]
     pub(crate) fn append_after(&mut self, spec: &Spec<'_>, after: &[NodeId]) -> Result<NodeId, Refused> {
         let effective = self.admit(spec)?;
-        self.make_room(1, after.len())?;
+        self.make_room_behind(1, spec, after)?;
         let node = self.nodes.take(spec, effective);
         match after {
             [] => {}
@@ -68,7 +68,7 @@ impl Graph {
             return Err(Refused::NameTaken { task: self.label_of(node) });
         }
         self.admit(&Spec { name: self.nodes.name(node), ..*spec })?;
-        self.make_room(0, spec.after.len())?;
+        self.make_room_behind(0, spec, spec.after)?;
         for first in spec.after {
             if let Some(first) = self.nodes.find(*first) {
                 self.refuse_cycle(first, node)?;
@@ -210,6 +210,30 @@ impl Graph {
     pub(crate) fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
         let has_room = nodes <= self.nodes.room() && edges <= self.edges.room() as usize;
         if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
+    }
+
+    /// Room for so many nodes, and for the edges from these.
+    #[inline]
+    fn make_room_behind(&self, nodes: u32, spec: &Spec<'_>, after: &[NodeId]) -> Result<(), Refused> {
+        let told = self.make_room(nodes, after.len());
+        if told.is_ok() { told } else { self.make_room_for_edges(nodes, spec, after.iter()) }
+    }
+
+    /// The same. Those that have ended need no edge; more edges than there may be at all never have room.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn make_room_for_edges<'n>(
+        &self,
+        nodes: u32,
+        spec: &Spec<'_>,
+        after: impl Iterator<Item = &'n NodeId>,
+    ) -> Result<(), Refused> {
+        let edges = after.filter(|id| self.nodes.is_live(**id)).count();
+        let edges_max = self.edges.most();
+        if edges > edges_max as usize {
+            return Err(Refused::Edges { task: spec.name.to_owned(), edges, edges_max });
+        }
+        self.make_room(nodes, edges)
     }
 
     #[inline(never)]

@@ -156,7 +156,7 @@ impl Program {
 
     fn act(&mut self, (what, one, other, uses): &Move, may_fail: bool) {
         let number = usize::from(*one);
-        match what % 16 {
+        match what % 18 {
             0..=8 => {
                 let count = self.nodes.len();
                 let after: Vec<usize> = if other % 4 == 0 && count > 0 { vec![number % count] } else { vec![] };
@@ -168,6 +168,11 @@ impl Program {
                 // Work on the device fails.
                 let node = self.nodes[number % self.nodes.len()].id;
                 let _is_not_on_the_device = self.graph.failed(node, Cause(NonZeroU32::MIN));
+            }
+            16 | 17 if may_fail && !self.nodes.is_empty() => {
+                // Callers cancel a node, and may do so in any order.
+                let node = self.nodes[self.nodes.len() - 1 - number % self.nodes.len()].id;
+                let _has_started = self.graph.give_up(node, Cause(NonZeroU32::MIN));
             }
             _ => while self.graph.ended().is_some() {},
         }
@@ -206,6 +211,22 @@ proptest! {
         let mut program = Program::new(Inference { sees_const, search_max });
         moves.iter().for_each(|one| program.act(one, true));
     }
+}
+
+/// The last of a chain is given up first. Its order with the first goes by one that is given up later.
+#[test]
+fn nodes_that_are_given_up_from_the_last_on_leave_their_order() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let (used, kernel) = (graph.data(8), Spec::of(Kind::Kernel));
+    let writes = [Access::new(used, Mode::Write)];
+    let first = graph.append_using(&kernel, &writes).unwrap();
+    assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(first));
+    let [then, last] = [(); 2].map(|()| graph.append_using(&kernel, &writes).unwrap());
+    for node in [last, then] {
+        assert!(graph.give_up(node, Cause(NonZeroU32::MIN)));
+        assert!(graph.ended().is_some_and(|ended| ended.node == node));
+    }
+    assert_eq!(graph.would_follow(&[], &writes), Ok(vec![first]));
 }
 
 #[test]

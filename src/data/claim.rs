@@ -50,9 +50,14 @@ impl Claim {
         !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
     }
 
+    /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.
+    pub(super) fn needs_bytes(&self) -> bool {
+        self.mode.needs_bytes() && !(self.record.is_token && self.mode == Mode::Write)
+    }
+
     /// Whether bytes may come to this place through the host.
     pub(super) fn goes_through_host(&self, state: &State, place: Location) -> bool {
-        self.mode.needs_bytes() && self.record.is_beyond(state, place)
+        self.needs_bytes() && self.record.is_beyond(state, place)
     }
 
     /// Whether it would write bytes that are frozen.

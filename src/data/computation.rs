@@ -238,7 +238,7 @@ impl<'c> Computation<'c> {
             if !has_time || self.store.is_inside() {
                 return Ok(Err(self));
             }
-            shared.await_room(self.store.tasks.set(), deadline)?;
+            shared.await_room(deadline)?;
         }
     }
 

@@ -95,7 +95,7 @@ impl Store {
         loop {
             match self.try_write_back(record, home, transfers) {
                 Err(Error::Refused(Refused::WouldBlock)) if host.now() < deadline => {
-                    self.tasks.shared().await_room(self.tasks.set(), Some(deadline))?;
+                    self.tasks.shared().await_room(Some(deadline))?;
                 }
                 written => return written,
             }

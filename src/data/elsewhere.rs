@@ -16,7 +16,7 @@ use hal::DevicePtr;
 use crate::data::bound::{Bind, Keep};
 use crate::data::claim::Claim;
 use crate::data::memory::ALIGN_BYTES;
-use crate::data::record::Memory;
+use crate::data::record::{Addresses, Memory};
 use crate::data::resident::Resident;
 use crate::data::store::Store;
 use crate::heap::Block;
@@ -28,7 +28,9 @@ pub(super) struct Travels {
     launch: Box<dyn Bind>,
     store: Arc<Store>,
     home: u8,
-    /// The bytes of its uses, on its own device.
+    /// The addresses of its uses, on its own device.
+    addresses: Addresses,
+    /// Those uses that have bytes.
     parts: Vec<Part>,
     /// The devices to go to, one after another.
     others: Vec<u8>,
@@ -41,6 +43,8 @@ pub(super) struct Travels {
 
 /// The bytes of a use.
 struct Part {
+    /// The number of the use.
+    number: usize,
     start: u64,
     bytes: u64,
     is_read: bool,
@@ -49,7 +53,7 @@ struct Part {
 /// One run on another device: its stream, and memory. All work of the stream is done when the task has ended.
 struct Trip {
     stream: PriorityStream,
-    /// The bytes of each use there.
+    /// The bytes of each part there.
     blocks: Vec<Arc<Resident>>,
     /// The same on the host, where no link joins the devices.
     pinned: Vec<Block>,
@@ -65,12 +69,15 @@ impl Travels {
         (home, others): (u8, Vec<u8>),
         retries: u32,
     ) -> Travels {
-        let part = |claim: &Claim| {
+        let part = |(number, claim): (usize, &Claim)| {
             let bytes = claim.bytes.end - claim.bytes.start;
-            Part { start: 0, bytes, is_read: claim.mode == Mode::Read }
+            Part { number, start: 0, bytes, is_read: claim.mode == Mode::Read }
         };
-        let (parts, store, trips) = (claims.iter().map(part).collect(), Arc::clone(store), Vec::new());
-        Travels { launch, store, home, parts, others, retries, failed: 0, trips }
+        // There is nothing at the address of a token.
+        let has_bytes = |(_, claim): &(usize, &Claim)| !claim.record.is_token;
+        let parts = claims.iter().enumerate().filter(has_bytes).map(part).collect();
+        let (addresses, store, trips) = (Addresses::new(), Arc::clone(store), Vec::new());
+        Travels { launch, store, home, addresses, parts, others, retries, failed: 0, trips }
     }
 
     /// Runs it on that device, behind all that is in its lane, and has the lane come after that.
@@ -80,6 +87,11 @@ impl Travels {
         let told = catch_unwind(AssertUnwindSafe(|| {
             trip.leave_home(&self.parts, lane)?;
             let _entered = layer.cuda_context().enter()?;
+            let mut addresses = self.addresses.clone();
+            for (part, block) in self.parts.iter().zip(&trip.blocks) {
+                addresses[part.number] = block.start();
+            }
+            self.launch.rebind(&addresses);
             trip.run(&mut *self.launch, &self.parts, device, lane)
         }));
         // Behind a part of it too: the lane's next point stands for all that it has begun.
@@ -142,7 +154,6 @@ impl Trip {
             // SAFETY: as above.
             unsafe { there.copy(&request)? };
         }
-        launch.rebind(&self.blocks.iter().map(|block| block.start()).collect::<Vec<_>>());
         while launch.launch(&mut there)? == More::Again {
             call.turn.set(call.turn.get() + 1);
         }
@@ -185,9 +196,10 @@ impl Launches for Travels {
 
 impl Bind for Travels {
     fn bind(&mut self, memory: Memory, keep: Keep) {
-        for (part, start) in self.parts.iter_mut().zip(&memory.addresses) {
-            part.start = *start;
+        for part in &mut self.parts {
+            part.start = memory.addresses[part.number];
         }
+        self.addresses.clone_from(&memory.addresses);
         self.launch.bind(memory, keep);
     }
 

@@ -101,10 +101,10 @@ impl<T: Pod> Frozen<'_, T> {
         self.elements
     }
 
-    /// Whether there are none: never.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        false
+        self.elements == 0
     }
 }
 

@@ -21,7 +21,7 @@ use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::{Error, Reason};
+use crate::work::fault::{Error, Fault, Reason};
 use crate::work::lane::Submitted;
 
 const TOKEN: &str = "a section is lent a token, which orders computations of one set of arrays: use one inside, or an \
@@ -225,14 +225,19 @@ impl Section {
         let ended = self.before(&node);
         // As for guards.
         self.outer.guards.remove(&node);
-        let failure = match &ended {
-            Err(error) => Some(error.to_string()),
-            Ok(()) => self.arrays.store.tasks.set().loss().map(|fault| fault.to_string()),
+        let loss = match &ended {
+            Err(error) => error.fault(),
+            Ok(()) => self.arrays.store.tasks.set().loss(),
         };
+        let failure = ended.as_ref().err().map(Error::to_string).or_else(|| loss.as_ref().map(ToString::to_string));
         let mut held = shared.enter_here()?;
         // It has failed already where the arrays that it is lent were lost.
         if let Some(text) = failure.filter(|_| !node.is_done()) {
-            let cause = held.fault(node.node(), Reason::Returned(text));
+            // One inside that was cancelled is no failure of those outside either.
+            let cause = match loss.filter(|fault| matches!(fault.reason, Reason::Cancelled)) {
+                Some(fault) => held.faults.keep(Fault::clone(&fault)),
+                None => held.fault(node.node(), Reason::Returned(text)),
+            };
             held.graph.give_up(node.node(), cause);
         } else if !node.is_done() {
             held.graph.release(node.node())?;

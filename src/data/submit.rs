@@ -96,7 +96,7 @@ impl Submission<'_> {
             return Ok(before);
         }
         held.rank_others_as(rank);
-        for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
+        for claim in self.claims.iter().filter(|claim| claim.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
             let needs = claim.record.needs(&claim.bytes, self.place);
             count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
@@ -122,7 +122,7 @@ impl Submission<'_> {
             if claim.is_frozen(&state) {
                 return Err(self.refused(FROZEN));
             }
-            if !claim.mode.needs_bytes() {
+            if !claim.needs_bytes() {
                 continue;
             }
             let needs = claim.record.needs_in_state(&mut state, &claim.bytes, self.place);

@@ -8,32 +8,62 @@ use graph::Cause;
 
 use crate::work::fault::{FAULTS_KEPT, Fault, Reason};
 
-/// The last failures.
+/// The last failures, and the last tasks that were cancelled: however many those are, the failures are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
+    failed: Last,
+    cancelled: Last,
+}
+
+/// The bit of the numbers of tasks that were cancelled.
+const CANCELLED: u32 = 1 << 31;
+/// The numbers of each kind begin again behind so many, long after the first was forgotten.
+const NUMBERS: u32 = CANCELLED - 1;
+
+/// The last of one kind.
+#[derive(Debug, Default)]
+struct Last {
     kept: VecDeque<Arc<Fault>>,
-    /// The number of the newest.
-    last: u32,
+    /// The number of the newest: from 1 up.
+    newest: u32,
+}
+
+impl Last {
+    fn keep(&mut self, fault: Fault) -> NonZeroU32 {
+        if self.kept.len() == FAULTS_KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(Arc::new(fault));
+        let next = NonZeroU32::MIN.saturating_add(self.newest % NUMBERS);
+        self.newest = next.get();
+        next
+    }
+
+    fn get(&self, number: u32) -> Option<Arc<Fault>> {
+        let age = (self.newest + NUMBERS - number) % NUMBERS;
+        let index = self.kept.len().checked_sub(age as usize + 1)?;
+        self.kept.get(index).cloned()
+    }
 }
 
 impl Faults {
     /// Keeps a failure, and returns its number.
     pub fn keep(&mut self, fault: Fault) -> Cause {
-        if self.kept.len() == FAULTS_KEPT {
-            self.kept.pop_front();
+        match fault.reason {
+            Reason::Cancelled => Cause(self.cancelled.keep(fault) | CANCELLED),
+            _ => Cause(self.failed.keep(fault)),
         }
-        self.kept.push_back(Arc::new(fault));
-        // Numbers begin at 1. After 2^32 failures they begin again, long after the first was forgotten.
-        let next = NonZeroU32::new(self.last.wrapping_add(1)).unwrap_or(NonZeroU32::MIN);
-        self.last = next.get();
-        Cause(next)
     }
 
     /// The failure with this number.
     pub fn get(&self, cause: Cause) -> Arc<Fault> {
-        let age = self.last.wrapping_sub(cause.0.get()) as usize;
-        let kept = self.kept.len().checked_sub(age + 1).and_then(|index| self.kept.get(index));
-        kept.map_or_else(|| Arc::new(Fault { task: "(earlier)".to_owned(), reason: Reason::Forgotten }), Arc::clone)
+        let number = cause.0.get();
+        let (last, reason) = match number & CANCELLED {
+            0 => (&self.failed, Reason::Forgotten),
+            _ => (&self.cancelled, Reason::Cancelled),
+        };
+        let earlier = || Arc::new(Fault { task: "(earlier)".to_owned(), reason });
+        last.get(number & !CANCELLED).unwrap_or_else(earlier)
     }
 }
 
@@ -50,5 +80,25 @@ mod tests {
         assert!(matches!(faults.get(causes[0]).reason, Reason::Forgotten));
         assert_eq!(faults.get(causes[1]).task, "1");
         assert_eq!(faults.get(causes[FAULTS_KEPT]).task, FAULTS_KEPT.to_string());
+    }
+    #[test]
+    fn many_that_were_cancelled_put_no_failure_out() {
+        let mut faults = Faults::default();
+        let cancelled = |number: usize| Fault { task: number.to_string(), reason: Reason::Cancelled };
+        let (first, failed) =
+            (faults.keep(cancelled(0)), faults.keep(Fault { task: "F".to_owned(), reason: Reason::Closed }));
+        let causes: Vec<Cause> = (1..=FAULTS_KEPT).map(|number| faults.keep(cancelled(number))).collect();
+        assert_eq!((faults.get(failed).task.as_str(), faults.get(causes[0]).task.as_str()), ("F", "1"));
+        let earlier = faults.get(first);
+        assert!(matches!(earlier.reason, Reason::Cancelled) && earlier.task == "(earlier)", "{earlier:?}");
+    }
+
+    #[test]
+    fn numbers_begin_again() {
+        let mut faults = Faults::default();
+        faults.failed.newest = NUMBERS - 1;
+        let causes = ["a", "b"].map(|task| faults.keep(Fault { task: task.to_owned(), reason: Reason::Closed }));
+        assert_eq!(causes.map(|cause| cause.0.get()), [NUMBERS, 1]);
+        assert_eq!(causes.map(|cause| faults.get(cause).task.clone()), ["a", "b"]);
     }
 }

@@ -61,7 +61,8 @@ impl Handle {
         Some(Handle::new(failed.node, Outcome::failed(failed.outcome.home(), name, error)))
     }
 
-    /// The task's outcome, if it has ended: its work is done, and so is all that it comes after.
+    /// The task's outcome, if it has ended. One that ran has its work done, and so is all that it comes after; one that
+    /// was not run, because another one failed or it was cancelled, may end while tasks before it go on.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), Error>> {
         self.outcome.get()
@@ -192,8 +193,16 @@ impl Handle {
     }
 
     /// The task does not run, if it has not started: it ends as one that was not run ([`Error::NotRun`]), and so do
-    /// those after it. Returns whether that is so. Tasks before it go on, and so does a task that has started, a join,
-    /// which has nothing to be left out, and a replay that is several tasks.
+    /// those that have been submitted to come after it, for whatever reason: also a writer behind a reader that is
+    /// cancelled. Returns whether that is so. Tasks before it go on, and so does a task that has started, a join, which
+    /// has nothing to be left out, and a replay.
+    ///
+    /// The elements that a computation was to write are lost with it, as with one that fails, though nothing has
+    /// touched them: its submission gave up their copies in other memories. `write` and `read_write` fail then until a
+    /// `discard`.
+    ///
+    /// In the order of PhysX (`Order::PhysX`) a task of the device starts when it is ready, and those after a
+    /// cancelled task run, as those after one that fails.
     ///
     /// ```
     /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::{Error, Tasks}};
@@ -212,12 +221,11 @@ impl Handle {
         }
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        let has_started = !matches!(held.graph.stage(self.node), Stage::Waiting | Stage::Ready);
         let is_whole = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
-        let mut is_cancelled = false;
-        if is_whole && !has_started {
+        let is_cancelled = is_whole && held.graph.can_give_up(self.node);
+        if is_cancelled {
             let cause = held.fault(self.node, Reason::Cancelled);
-            is_cancelled = held.graph.give_up(self.node, cause);
+            held.graph.give_up(self.node, cause);
         }
         shared.pump(held);
         Ok(is_cancelled)

@@ -37,6 +37,11 @@ impl Sets {
         Some(&*self.all.get(id.index())?.as_ref()?.set)
     }
 
+    /// Those that there are.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Set>> {
+        self.all.iter().flatten().map(|member| &member.set)
+    }
+
     /// No further task is submitted to the set.
     pub fn let_go(&mut self, id: SetId) {
         if let Some(Some(member)) = self.all.get_mut(id.index()) {

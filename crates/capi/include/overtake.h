@@ -1833,7 +1833,7 @@ int overtake_submit(struct overtake_tasks *tasks,
 
 /**
  * Waits until the task has ended: its work is done, and so is all that it comes after. Fails if the task has failed or
- * was not run; overtake_last_error then names the task.
+ * was not run; overtake_last_error then names the task. Tasks before one that was not run may go on.
  *
  * Threads: any, but not in the function of a task.
  */
@@ -1900,8 +1900,9 @@ int overtake_task_free(struct overtake_task *task);
 
 /**
  * Leaves the task out, if it has not started: it ends as one that was not run (OVERTAKE_ERROR_TASK_NOT_RUN), and so
- * do those after it. Tasks before it go on. Writes 1 then, and 0 if it goes on: it has started or ended, is a join, or
- * is a replay that is several tasks.
+ * do those that have been submitted to come after it; in the order of PhysX those run. Tasks before it go on. The
+ * elements that a computation was to write are lost with it, until a discard. Writes 1 then, and 0 if it goes on: it
+ * has started or ended, is a join, or is a replay.
  *
  * Threads: any.
  *

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -417,39 +418,39 @@ template <typename Function> int launch(overtake_lane *handle, void *data) noexc
 struct callee {
     overtake_launch_callback launch = nullptr;
     overtake_run_callback run = nullptr;
-    void *data = nullptr;
-    overtake_free_callback free_data = nullptr;
+    std::unique_ptr<void, overtake_free_callback> data{nullptr, nullptr};
+
+    /* Gives it to a call of the library, which frees it, also if the call fails. */
+    void give(overtake_task_spec &spec) noexcept
+    {
+        spec.launch = std::exchange(launch, nullptr);
+        spec.run = std::exchange(run, nullptr);
+        spec.free_data = data.get_deleter();
+        spec.data = data.release();
+    }
 };
 
 template <typename Function> callee launching(Function function)
 {
-    return {&launch<Function>, nullptr, new Function(std::move(function)), &free_data<Function>};
+    return {&launch<Function>, nullptr, {new Function(std::move(function)), &free_data<Function>}};
 }
 
 template <typename Function> callee running(Function function)
 {
-    return {nullptr, &run<Function>, new Function(std::move(function)), &free_data<Function>};
+    return {nullptr, &run<Function>, {new Function(std::move(function)), &free_data<Function>}};
 }
 
 } // namespace detail
 
-/* A task that is being described; submit() submits it. Use it within the expression that makes it. */
+/* A task that is being described; submit() submits it, once: the library frees its function, also if it refuses the
+ * task. Use it within the expression that makes it. */
 class [[nodiscard]] task_builder {
 public:
     task_builder(overtake_tasks *tasks, int kind, std::string name, detail::callee callee = {}) noexcept
-        : tasks_(tasks), name_(std::move(name))
+        : tasks_(tasks), name_(std::move(name)), callee_(std::move(callee))
     {
         spec_.struct_size = sizeof spec_;
         spec_.kind = kind;
-        spec_.launch = callee.launch;
-        spec_.run = callee.run;
-        spec_.data = callee.data;
-        spec_.free_data = callee.free_data;
-    }
-    ~task_builder()
-    {
-        if (spec_.free_data != nullptr)
-            spec_.free_data(spec_.data);
     }
     task_builder(const task_builder &) = delete;
     task_builder &operator=(const task_builder &) = delete;
@@ -506,13 +507,14 @@ private:
         spec_.after_launch = after_launch_.data();
         spec_.after_launch_count = after_launch_.size();
         overtake_task_spec spec = spec_;
-        spec_.free_data = nullptr; /* from here on the library frees the function */
+        callee_.give(spec);
         check(overtake_submit(tasks_, &spec, &handle));
         return task(handle);
     }
 
     overtake_tasks *tasks_;
     std::string name_;
+    detail::callee callee_;
     std::vector<overtake_task *> after_;
     std::vector<overtake_task *> after_launch_;
     overtake_task_spec spec_{};

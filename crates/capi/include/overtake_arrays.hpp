@@ -73,9 +73,13 @@ public:
     overtake_array *get() const noexcept { return array_; }
     std::size_t first() const noexcept { return first_; }
     std::size_t size() const noexcept { return count_; }
-    /* Elements of these. The library refuses those that the array does not have. */
-    overtake::part<T> part_of(std::size_t first, std::size_t count) const noexcept
+    /* Elements of these, one or more. The library refuses those that the array does not have. */
+    overtake::part<T> part_of(std::size_t first, std::size_t count) const
     {
+        if (count == 0 && count_ != 0) { /* to the library that would be all from the first on */
+            (void)overtake_set_last_error("a part of an array has no elements: ask for one or more");
+            check(OVERTAKE_ERROR_INVALID_ARGUMENT);
+        }
         return {array_, first_ + first, count};
     }
     /* Waits until the elements are on the host. */
@@ -111,7 +115,7 @@ template <typename T> class array : public overtake::part<T> {
 public:
     array(overtake_array *handle, std::size_t count) noexcept : overtake::part<T>(handle, 0, count), handle_(handle) {}
 
-    overtake::part<T> part(std::size_t first, std::size_t count) const noexcept { return this->part_of(first, count); }
+    overtake::part<T> part(std::size_t first, std::size_t count) const { return this->part_of(first, count); }
     /* Adopted memory has its results, and is the program's again. */
     void release()
     {
@@ -240,7 +244,8 @@ template <typename Function> int run_uses(void *const *addresses, void *data) no
 
 } // namespace detail
 
-/* A computation that is being described; submit() submits it. Use it within the expression that makes it. */
+/* A computation that is being described; submit() submits it, a function once. Use it within the expression that makes
+ * it. */
 class [[nodiscard]] computation {
 public:
     /* A launch of a kernel. */
@@ -322,6 +327,7 @@ private:
         spec_.room_timeout_ns = room_timeout_ns;
         overtake_computation_spec spec = spec_;
         spec_.free_data = nullptr; /* from here on the library frees the function */
+        spec_.launch = nullptr, spec_.run = nullptr, spec_.data = nullptr;
         check(overtake_compute(arrays_, &spec, &handle));
         return task(handle);
     }

@@ -66,12 +66,9 @@ private:
         spec.struct_size = sizeof spec;
         spec.kind = kind;
         spec.name = name.c_str();
-        spec.launch = callee.launch;
-        spec.run = callee.run;
-        spec.data = callee.data;
-        spec.free_data = callee.free_data;
         spec.after = before.data();
         spec.after_count = before.size();
+        callee.give(spec);
         check(overtake_pipeline_submit(end_, &spec, &handle));
         return task(handle);
     }

@@ -29,7 +29,7 @@ template <typename Arguments, typename Function> int run_step(void *arguments, v
 
 } // namespace detail
 
-/* A replay that is being described; submit() submits it. Use it within the expression that makes it. */
+/* A replay that is being described; submit() submits it, once. Use it within the expression that makes it. */
 template <typename Arguments> class [[nodiscard]] replay {
 public:
     replay(overtake_template *recorded, Arguments arguments)
@@ -73,9 +73,13 @@ public:
     }
 
 private:
-    /* The library frees the arguments from here on. */
+    /* The library frees the arguments from here on, also if it refuses the replay. */
     overtake_replay_spec described()
     {
+        if (arguments_ == nullptr) {
+            (void)overtake_set_last_error("the replay has been submitted before, with its arguments: make another one");
+            check(OVERTAKE_ERROR_INVALID_ARGUMENT);
+        }
         overtake_replay_spec spec = spec_;
         spec.after = after_.data();
         spec.after_count = after_.size();

@@ -90,6 +90,7 @@ class Error(RuntimeError):
         super().__init__(f"{name} ({code}): {text}")
         self.code = code
         self.name = name
+        self.text = text
 
 
 class Unavailable(RuntimeError):

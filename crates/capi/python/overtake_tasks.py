@@ -174,7 +174,7 @@ class Task(calls.Owner):
 
     def __init__(self, name, *arguments, work=None):
         super().__init__()
-        self._work, self._is_over = work, False
+        self._work, self._is_over, self._failure, self._awaited = work, False, None, {}
         self._make(name, *arguments)
 
     def wait(self, timeout=None):
@@ -184,8 +184,10 @@ class Task(calls.Owner):
             try:
                 calls.wait("task_wait_for", self._handle, timeout)
             except TaskError as error:
-                raise error from (self._work and self._work.error)
+                self._failure = error.code, error.name, error.text
             self._is_over = True
+        if self._failure:
+            raise TaskError(*self._failure) from (self._work and self._work.error)
 
     def result(self, timeout=None):
         """Waits, and returns the value that the function has returned."""
@@ -196,8 +198,33 @@ class Task(calls.Owner):
         """In asyncio: as `result`, and other coroutines run meanwhile. No thread waits for it. To cancel a coroutine
         that awaits the task, by a timeout say, leaves the task alone."""
         if not self.done():
-            yield from _end_of(self).__await__()
+            yield from self._end().__await__()
         return self.result(0)
+
+    def _end(self):
+        """A future of the running loop that has a result when the task has ended. The loop has one listener."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future, futures = loop.create_future(), self._awaited.get(loop)
+        if futures is None:
+            futures = self._awaited[loop] = set()
+            self.add_done_callback(lambda _: self._tell(loop))
+        futures.add(future)
+        future.add_done_callback(futures.discard)  # a timeout has ended it
+        return future
+
+    def _tell(self, loop):
+        with contextlib.suppress(TaskError):
+            self.wait(0)  # the dispatcher may be closed before the loop goes on
+        futures = self._awaited.pop(loop)
+
+        def tell():
+            for future in list(futures):
+                future.done() or future.set_result(None)
+
+        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(tell)
 
     def done(self):
         """Whether it has ended, one way or the other."""
@@ -237,31 +264,22 @@ class Task(calls.Owner):
             other.precede(self)
 
 
-def _end_of(task):
-    """A future of the running loop that has a result when the task has ended."""
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    future = loop.create_future()
-
-    def tell(_):
-        with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
-            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(None))
-
-    task.add_done_callback(tell)
-    return future
+def _listed(tasks):
+    """They may be an iterator, which gives them once. One task is a list of one."""
+    return [tasks] if isinstance(tasks, Task) else list(tasks)
 
 
 def _handles(tasks):
-    """The array of their handles, and its length. One task is a list of one."""
-    tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+    """The array of their handles, which keeps the tasks, and its length."""
+    tasks = _listed(tasks)
     handles = (ctypes.c_void_p * len(tasks))(*(task._handle for task in tasks))
+    handles.kept = tasks
     return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(tasks)
 
 
-def _described(kind, name, function, after, **fields):
+def _described(kind, name, function, after):
     """A task for a call that submits it, and its work. From here on the library frees it, also if the call fails."""
-    spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), **fields), None
+    spec, work = _Spec(ctypes.sizeof(_Spec), kind, name.encode()), None
     spec.after, spec.after_count = _handles(after)
     if function is not None:
         work = calls.Work()
@@ -271,13 +289,6 @@ def _described(kind, name, function, after, **fields):
             given, spec.launch = lambda lane, *_: function(Lane(lane)), calls.answering("launch", _LAUNCH)
         spec.data, spec.free_data = calls.keep(given, work), calls.free_kept
     return spec, work
-
-
-def _fields(after_launch=(), priority=0, held=0, named=False, retries=0, **others):
-    """The fields of a description, by the options of `Tasks`."""
-    launches, count = _handles(after_launch)
-    others.update(priority=priority, references=held, is_named=named, retries=retries)
-    return {**others, "after_launch": launches, "after_launch_count": count}
 
 
 class Group:
@@ -331,10 +342,16 @@ class Tasks(calls.Owner):
             return lambda function: self._submit(kind, name, function, **options)
         return self._submit(kind, name, function, **options)
 
-    def _submit(self, kind, name, function, after=(), room_timeout=0, **options):
+    def _submit(
+        self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False, retries=0,
+        room_timeout=0,
+    ):
+        after, after_launch = _listed(after), _listed(after_launch)
         for left_ns, is_last in calls.slices(room_timeout):
-            fields = _fields(**options, room_timeout_ns=left_ns)
-            spec, work = _described(kind, name, function, after, **fields)
+            spec, work = _described(kind, name, function, after)
+            spec.priority, spec.references, spec.is_named, spec.retries = priority, held, named, retries
+            spec.after_launch, spec.after_launch_count = _handles(after_launch)
+            spec.room_timeout_ns = left_ns
             try:
                 return Task("submit", self._handle, ctypes.byref(spec), work=work)
             except overtake.Error as error:

@@ -6,7 +6,7 @@ use hal::Nanos;
 use overtake::task::Error;
 
 use crate::failure::{Failure, Outcome};
-use crate::tasks::callback::refuse_inside;
+use crate::tasks::callback::{is_inside, refuse_inside};
 
 /// For timeout_ns: the call waits as long as it takes.
 pub const OVERTAKE_FOR_EVER: i64 = -1;
@@ -34,6 +34,12 @@ impl Patience {
     /// An error in the function of a task, which may look and not wait.
     pub fn may_wait(self, call: &str) -> Outcome {
         if self.span == Some(Nanos::ZERO) { Ok(()) } else { refuse_inside(call) }
+    }
+
+    /// The span of a wait for room; none for ever. A function of a task does not wait, whatever dispatcher it is of:
+    /// others may wait for its end.
+    pub fn for_room(self) -> Option<Nanos> {
+        if is_inside() { Some(Nanos::ZERO) } else { self.span }
     }
 
     /// Waits. Returns whether it has come to the end.

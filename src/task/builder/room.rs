@@ -14,7 +14,7 @@ use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::set::Set;
 
-/// The time between two looks: the tasks that end may be those of other sets.
+/// The time between two looks: others may have submitted as many tasks as have ended.
 const LOOK_EVERY: Nanos = Nanos::from_ms(1);
 
 impl<'t, 'n> TaskBuilder<'t, 'n> {
@@ -55,23 +55,26 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             if !has_time || is_inside(Arc::as_ptr(shared).addr()) {
                 return Ok(Err(self));
             }
-            shared.await_room(self.set, deadline)?;
+            shared.await_room(deadline)?;
         }
     }
 }
 
 impl Shared {
-    /// Waits for a while, until a task of the set has ended.
-    pub fn await_room(self: &Arc<Shared>, set: &Set, deadline: Option<Nanos>) -> Result<(), Error> {
+    /// Waits for a while, until a task has ended.
+    pub fn await_room(self: &Arc<Shared>, deadline: Option<Nanos>) -> Result<(), Error> {
         let mut held = self.enter_here()?;
         held.flush = true;
+        let pending: Vec<(Arc<Set>, u64)> = held.sets.all().map(|set| (Arc::clone(set), set.pending())).collect();
         self.pump(held);
-        let pending = set.pending();
         let end = self.awaited(|host| {
-            let look = host.now() + LOOK_EVERY;
-            let next = deadline.map_or(look, |deadline| deadline.min(look));
-            host.wait_until(Some(next), &mut || set.pending() < pending)
+            // In virtual time there is an end of all work, which no look must put off.
+            let look = (!host.is_virtual()).then(|| host.now() + LOOK_EVERY);
+            let next = look.into_iter().chain(deadline).min();
+            host.wait_until(next, &mut || pending.iter().any(|(set, before)| set.pending() < *before))
         });
-        if end == Wait::Stuck { Err(Refused::WouldBlock.into()) } else { Ok(()) }
+        // A task may have ended before this call.
+        let has_room = || Ok::<_, Error>(self.enter_here()?.graph.has_room(1, 1));
+        if end == Wait::Stuck && !has_room()? { Err(Refused::WouldBlock.into()) } else { Ok(()) }
     }
 }

@@ -129,7 +129,12 @@ pub fn frozen(rig: &Rig) -> Outcome {
     let [one, two, sum] = arrays(&bed)?;
     doors::add(&bed, "before", &two, &two, &one).submit()?;
     let frozen = read(&one).part(0..32).freeze(0)?;
-    same("its elements", &frozen.len(), &32)?;
+    same("its elements", &(frozen.len(), frozen.is_empty()), &(32, false))?;
+    let token = bed.arrays.token()?;
+    let none = read(&token).freeze(0)?;
+    same("no elements", &(none.len(), none.is_empty()), &(0, true))?;
+    drop(none);
+    drop(token);
     doors::add(&bed, "reads", &one, &one, &sum).submit()?.wait()?;
     for refused in [doors::add(&bed, "writes", &two, &two, &one).submit().map(drop), one.change().map(drop)] {
         let error = refused.expect_err("it is frozen");

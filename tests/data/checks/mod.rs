@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod adopted;
+mod cancels;
 mod checked;
 mod devices;
 mod end;
@@ -42,6 +43,7 @@ macro_rules! checks {
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
+    cancels: from_the_last_on of_readers of_writers beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;
@@ -61,17 +63,17 @@ pub const ALL: &[(&str, Check)] = checks! {
     refusals: closed full foreign unwritten after_a_failure in_a_circle in_a_section of_errors
         behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
-    retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
+    retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second valid_elsewhere;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
-        give_their_priority;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one are_cancelled_as_one take_nothing_later
+        span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
     storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
-    tokens: order_computations pass_failures_on have_guards on_two_devices refused;
+    tokens: order_computations pass_failures_on are_written_behind_failures have_guards on_two_devices refused;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;
     workspaces: of_each_lane goes_behind_the_last_work foreign;

@@ -75,6 +75,32 @@ pub fn elsewhere_by_the_host(rig: &Rig) -> Outcome {
     elsewhere(rig, false)
 }
 
+/// Tokens have no bytes to go along.
+pub fn elsewhere_with_tokens(rig: &Rig) -> Outcome {
+    for has_links in [true, false] {
+        on_two(rig, has_links, |bed| {
+            let source = bed.arrays.array_of(&vec![1.0_f32; COUNT])?;
+            let (first, last) = (bed.arrays.token()?, bed.arrays.token()?);
+            let seen = Arc::<Mutex<Vec<Vec<u64>>>>::default();
+            let addresses = Arc::clone(&seen);
+            let uses = (read(&first), read(&source), discard(&last));
+            let task = bed.arrays.launch("elsewhere", uses, move |lane, at| {
+                lock(&addresses).push(at.iter().map(|address| address.0).collect());
+                if lane.device() == 0 { Err("not here".into()) } else { Ok(More::Done) }
+            });
+            task.on(0).elsewhere().submit()?.wait()?;
+            let seen = lock(&seen);
+            same("calls", &seen.len(), &2)?;
+            let tokens = |call: &[u64]| (call[0], call[2]);
+            same("addresses of tokens", &tokens(&seen[1]), &tokens(&seen[0]))?;
+            ensure!(seen[1][1] != seen[0][1], "the array has moved");
+            bed.arrays.host("behind", (read(&last),), |_| Ok(())).submit()?.wait()?;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
 /// With all devices tried it fails with the last error, and so do those after it.
 pub fn nowhere(rig: &Rig) -> Outcome {
     on_two(rig, true, |bed| {

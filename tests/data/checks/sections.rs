@@ -100,6 +100,25 @@ pub fn stack(rig: &Rig) -> Outcome {
     same("all numbers", &numbers.read()?.to_vec(), &expected)
 }
 
+/// One inside that is cancelled fails no set, as one outside would not.
+pub fn are_cancelled_as_one(rig: &Rig) -> Outcome {
+    for is_lent in [true, false] {
+        let bed = bed::open(rig)?;
+        let results = bed.arrays.array::<f32>(&[COUNT])?;
+        let (section, (inside,)) = bed.arrays.section("section", (discard(&results),)).open()?;
+        let own = section.array::<f32>(&[1])?;
+        let used = if is_lent { &inside } else { &own };
+        let task = section.host("inside", (discard(used),), |_| Ok(())).held().submit()?;
+        ensure!(task.cancel()?, "it is held");
+        let told = section.end().and_then(|end| end.wait()).expect_err("it was not run");
+        ensure!(told.to_string().ends_with("was not run: task \"inside\" was cancelled"), "{told}");
+        let told = results.read().map(drop).expect_err("they are lost");
+        ensure!(told.to_string().contains("task \"inside\" was cancelled"), "{told}");
+        bed.arrays.wait()?;
+    }
+    Ok(())
+}
+
 /// A failure inside is that of the whole; and where its arrays are lost before it, all inside fails.
 pub fn fail_as_one(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

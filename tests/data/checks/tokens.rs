@@ -52,8 +52,7 @@ pub fn order_computations(rig: &Rig) -> Outcome {
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
-/// A task that has failed to write one fails those that come after it, whenever they are submitted, until one discards
-/// it.
+/// A task that has failed to write one fails those that read it, whenever they are submitted, until one discards it.
 pub fn pass_failures_on(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (token, seen) = (bed.arrays.token()?, Arc::default());
@@ -68,6 +67,20 @@ pub fn pass_failures_on(rig: &Rig) -> Outcome {
     notes(&bed.arrays, "again", discard(&token), &seen).submit()?.wait()?;
     notes(&bed.arrays, "then", read(&token), &seen).submit()?.wait()?;
     same("those that have run", &*lock(&seen), &vec!["again", "then"])
+}
+
+/// One that writes a token needs nothing of what those before it have left: the next may run.
+pub fn are_written_behind_failures(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (token, seen) = (bed.arrays.token()?, Arc::default());
+    let bad = bed.arrays.host("bad", (write(&token),), |_| Err("the file is locked".into())).submit()?;
+    ensure!(bad.wait().is_err(), "it fails");
+    notes(&bed.arrays, "next", write(&token), &seen).submit()?.wait()?;
+    let cancelled = notes(&bed.arrays, "cancelled", write(&token), &seen).held().submit()?;
+    ensure!(cancelled.cancel()?, "it is held");
+    notes(&bed.arrays, "last", write(&token), &seen).submit()?.wait()?;
+    notes(&bed.arrays, "then", read(&token), &seen).submit()?.wait()?;
+    same("those that have run", &*lock(&seen), &vec!["next", "last", "then"])
 }
 
 /// The program itself may take part in the order: a guard holds writers back.

@@ -69,14 +69,14 @@ pub const ALL: &[(&str, Check)] = checks! {
     order: through_the_host completes after_launch after_the_launch_of_a_failure more_launches_than_room
         foreign held_and_released inherited cycles ended waits_end_with_their_time;
     physx: turns phases fork join sync_points;
-    pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics
-        futures given_up;
+    pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another
+        one_is_cancelled_beside_another panics futures given_up;
     random: bytes failures failures_of_each;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
     repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
         without_room_for_an_order;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
-    rooms: are_waited_for in_vain not_inside;
+    rooms: are_waited_for in_vain not_inside none_to_come of_closed behind_many;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;

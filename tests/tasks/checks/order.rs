@@ -143,10 +143,10 @@ pub fn more_launches_than_room(rig: &Rig) -> Outcome {
     let first = bed.tasks.light("first", log.function("first")).held().submit()?;
     let many = bed.tasks.kernel("many", log.launch("many"));
     let refused = (0..17).fold(many, |task, _| task.after_launch(&first)).submit();
-    ensure!(matches!(refused, Err(Error::Refused(Refused::WouldBlock))), "{refused:?}");
+    ensure!(matches!(refused, Err(Error::Refused(Refused::Edges { edges: 17, .. }))), "{refused:?}");
     let named = bed.tasks.kernel("named", log.launch("named"));
     let refused = (0..17).fold(named, |task, _| task.after_launch(&first)).submit_named();
-    ensure!(matches!(refused, Err(Error::Refused(Refused::WouldBlock))), "{refused:?}");
+    ensure!(matches!(refused, Err(Error::Refused(Refused::Edges { edges: 17, .. }))), "{refused:?}");
     bed.tasks.kernel("other", log.launch("other")).after_launch(&first).submit()?;
     first.release()?;
     bed.tasks.wait()?;

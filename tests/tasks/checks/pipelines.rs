@@ -269,6 +269,30 @@ pub fn one_fails_beside_another(rig: &Rig) -> Outcome {
     Ok(())
 }
 
+/// One is cancelled while another one still uses the buffer, before the end of the frame or behind it.
+pub fn one_is_cancelled_beside_another(rig: &Rig) -> Outcome {
+    let line = Line::new(rig)?;
+    let (_pipeline, mut producer, mut consumer) = line.open(1)?;
+    for is_late in [false, true] {
+        let mut frame = producer.acquire()?.ok_or_else(|| Failure::new("it is free"))?;
+        let slow = line.spin(&mut frame, Nanos::from_ms(1))?;
+        let next = frame.task(line.bed.tasks.kernel("next", |_: &mut Lane<'_>| Ok(More::Done)).held())?;
+        let last = frame.task(line.bed.tasks.host("last", || Ok(())).after(&next))?;
+        if is_late {
+            frame.commit()?;
+            ensure!(next.cancel()?, "it is held");
+        } else {
+            ensure!(next.cancel()?, "it is held");
+            frame.commit()?;
+        }
+        let error = consumer.wait().map(drop).expect_err("a task of the frame was not run").to_string();
+        ensure!(error.contains("task \"next\" was not run: it was cancelled"), "{error}");
+        ensure!(slow.is_done(), "the stage came while a kernel used it");
+        ensure!(last.wait().is_err(), "it comes after the cancelled one");
+    }
+    Ok(line.bed.tasks.wait()?)
+}
+
 /// The other end is told, and the thread that panicked can go on.
 pub fn panics(rig: &Rig) -> Outcome {
     let line = Line::new(rig)?;

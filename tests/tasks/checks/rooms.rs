@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hal::Nanos;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Handle, Lane, More, Refused};
+use overtake::task::{Error, Handle, Lane, More, Refused, Tasks};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -96,4 +96,45 @@ pub fn not_inside(rig: &Rig) -> Outcome {
     let error = launch.wait().expect_err("there is no room");
     ensure!(error.to_string().contains("task \"one more\" is refused: the graph is full"), "{error}");
     Ok(())
+}
+
+/// Where no task will ever end, a model of the device says so.
+pub fn none_to_come(rig: &Rig) -> Outcome {
+    if !rig.driver().host().is_virtual() {
+        return Ok(());
+    }
+    let bed = small(rig)?;
+    let (first, others) = (filled(&bed)?, Tasks::new(&bed.dispatcher));
+    let full = others.join("one more").submit_when_room();
+    ensure!(matches!(full, Err(Error::Refused(Refused::WouldBlock))), "{full:?}");
+    first.release()?;
+    // The tasks that end are of another set.
+    Ok(others.join("one more").submit_when_room()?.wait()?)
+}
+
+/// A dispatcher that is closed makes room for nobody.
+pub fn of_closed(rig: &Rig) -> Outcome {
+    let bed = small(rig)?;
+    filled(&bed)?;
+    let tasks = bed.tasks.clone();
+    let waits = rig.spawn("waits", move |_| match tasks.join("one more").submit_when_room() {
+        Err(Error::Closed { .. }) => Ok(()),
+        other => Err(Failure::new(format_args!("{other:?}"))),
+    });
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    drop(bed);
+    rig.join(waits)
+}
+
+/// Tasks that have ended take no room, however many the new one comes after; more edges than there may be never do.
+pub fn behind_many(rig: &Rig) -> Outcome {
+    let bed = small(rig)?;
+    let ended: Vec<Handle> = (0..50).map(|_| bed.tasks.join("ended").submit_when_room()).collect::<Result<_, _>>()?;
+    bed.tasks.wait()?;
+    bed.tasks.join("behind").after(&ended).submit_when_room()?.wait()?;
+    let held = bed.tasks.join("held").held().submit()?;
+    let many = bed.tasks.join("many").after(vec![&held; 50]).submit_when_room();
+    let error = many.expect_err("there is no room for so many edges").to_string();
+    ensure!(error.contains("task \"many\" needs 50 edges, and the graph has 16"), "{error}");
+    Ok(held.release()?)
 }

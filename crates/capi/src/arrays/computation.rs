@@ -129,8 +129,9 @@ pub unsafe extern "C" fn overtake_compute(
         let references = task::references(CALL, spec.references)?;
         computation = (0..references).fold(computation, |computation, _| computation.held());
         let computation = computation.retries(spec.retries);
-        let handle = match Patience::of(CALL, spec.room_timeout_ns)?.span {
-            Some(Nanos::ZERO) => computation.submit()?,
+        let patience = Patience::of(CALL, spec.room_timeout_ns)?;
+        let handle = match patience.for_room() {
+            _ if patience.span == Some(Nanos::ZERO) => computation.submit()?,
             None => computation.submit_when_room()?,
             Some(span) => computation.submit_within(span.into())?.map_err(|_full| task::no_room(name))?,
         };

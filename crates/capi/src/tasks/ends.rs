@@ -16,8 +16,9 @@ use crate::tasks::dispatcher::output;
 use crate::tasks::task::{any, overtake_task};
 
 /// Leaves the task out, if it has not started: it ends as one that was not run (OVERTAKE_ERROR_TASK_NOT_RUN), and so
-/// do those after it. Tasks before it go on. Writes 1 then, and 0 if it goes on: it has started or ended, is a join, or
-/// is a replay that is several tasks.
+/// do those that have been submitted to come after it; in the order of PhysX those run. Tasks before it go on. The
+/// elements that a computation was to write are lost with it, until a discard. Writes 1 then, and 0 if it goes on: it
+/// has started or ended, is a join, or is a replay.
 ///
 /// Threads: any.
 ///

@@ -172,13 +172,14 @@ pub unsafe extern "C" fn overtake_submit(
         let needs = || format!("task \"{}\" needs a set of a dispatcher that is open", described.name);
         let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(&needs()))?;
         let (patience, name) = (Patience::of(CALL, room_timeout_ns)?, described.name);
+        let waits = patience.span != Some(Nanos::ZERO);
         let submit = |mut builder: TaskBuilder<'_, '_>| {
             if number != 0 {
                 builder = builder.priority(priority(CALL, number)?);
             }
-            match patience.span {
-                Some(Nanos::ZERO) if is_named == 0 => Ok(builder.submit()?),
-                Some(Nanos::ZERO) => Ok(builder.submit_named()?),
+            match patience.for_room() {
+                _ if !waits && is_named == 0 => Ok(builder.submit()?),
+                _ if !waits => Ok(builder.submit_named()?),
                 _ if is_named != 0 => Err(Failure::argument(&format!("{CALL}: a named task waits for no room"))),
                 None => Ok(builder.submit_when_room()?),
                 Some(span) => builder.submit_within(span.into())?.map_err(|_full| no_room(name)),
@@ -327,7 +328,7 @@ fn built<'t, 'n>(
 }
 
 /// Waits until the task has ended: its work is done, and so is all that it comes after. Fails if the task has failed or
-/// was not run; overtake_last_error then names the task.
+/// was not run; overtake_last_error then names the task. Tasks before one that was not run may go on.
 ///
 /// Threads: any, but not in the function of a task.
 #[unsafe(no_mangle)]

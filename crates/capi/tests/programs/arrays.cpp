@@ -143,6 +143,24 @@ int main()
                 REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_ARGUMENT);
             }
             REQUIRE(alive <= 2);
+            auto again = arrays.launch("again", discard(y), clears);
+            again.priority(-3);
+            for (int turn = 0; turn < 2; turn++) {
+                try {
+                    again.submit();
+                    REQUIRE(!"it is refused, and its function is freed then");
+                } catch (const overtake::error &failure) {
+                    const bool is_of_priority = std::string(failure.what()).find("-3") != std::string::npos;
+                    REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_ARGUMENT && is_of_priority == (turn == 0));
+                }
+            }
+            try {
+                (void)y.part(3, 0); // not all from the third on
+                REQUIRE(!"it is refused");
+            } catch (const overtake::error &failure) {
+                REQUIRE(failure.code() == OVERTAKE_ERROR_INVALID_ARGUMENT);
+            }
+            (void)arrays.token().part(0, 0);
         }
         REQUIRE(arrays.wait_for(std::chrono::seconds(20)));
         while (alive != 0)

@@ -73,6 +73,15 @@ void replays(overtake::tasks &tasks)
     REQUIRE(sum == 7 && first.is_done());
     std::string text = refused(OVERTAKE_ERROR_TASK_FAILED, recording.replay({device, 99, &sum}).submit(tasks));
     REQUIRE(text == "task \"count\" failed: no such value");
+
+    auto once = recording.replay({device, 5, &sum});
+    once.submit(tasks).wait();
+    try {
+        (void)once.submit(tasks); // its arguments are those of the first
+        REQUIRE(false);
+    } catch (const overtake::error &error) {
+        REQUIRE(error.code() == OVERTAKE_ERROR_INVALID_ARGUMENT);
+    }
 }
 
 void pipelines(overtake::tasks &tasks)

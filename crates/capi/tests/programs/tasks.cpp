@@ -196,8 +196,14 @@ void futures()
         tasks.join("behind").after(held).submit();
     refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit(); });
     refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { tasks.join("full").submit_within(std::chrono::milliseconds(2)); });
+    auto once = tasks.host("once", [&] { runs++; });
+    refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { once.submit(); });
     moved.end();
     held.release();
+    tasks.wait();
+    // The library has freed its function with the refusal.
+    text = refused(OVERTAKE_ERROR_INVALID_ARGUMENT, [&] { once.submit(); });
+    REQUIRE(text.find("\"once\"") != std::string::npos);
     for (int at = 0; at < 50; at++)
         tasks.host("more", [&] { runs++; }).submit_when_room();
     tasks.wait();
@@ -228,6 +234,27 @@ void refused_closes()
     REQUIRE(alive == 1); // the end of the second dispatcher's object has closed it
 }
 
+/* The function of a task waits for no room, of whatever dispatcher. */
+void rooms_of_others()
+{
+    overtake_dispatcher_options options{};
+    options.tasks_max = 1;
+    overtake::dispatcher dispatcher, full(options);
+    overtake::tasks tasks(dispatcher), others(full);
+    overtake::task held = others.join("held").held().submit();
+    tasks.host("inside", [&] {
+        refused(OVERTAKE_ERROR_WOULD_BLOCK, [&] { others.join("at once").submit(); });
+        refused(OVERTAKE_ERROR_REFUSED, [&] { others.join("waits").submit_when_room(); });
+        refused(OVERTAKE_ERROR_REFUSED, [&] { others.join("waits").submit_within(std::chrono::hours(1)); });
+        refused(OVERTAKE_ERROR_INVALID_ARGUMENT, [&] { others.join("named").named().submit_when_room(); });
+        held.release();
+        while (!held.is_done())
+            ;
+        others.join("waits").submit_when_room();
+    }).submit().wait();
+    others.wait();
+}
+
 } // namespace
 
 int main()
@@ -245,6 +272,7 @@ int main()
     }
     futures();
     refused_closes();
+    rooms_of_others();
     overtake::close();
     std::puts("ok");
     return 0;

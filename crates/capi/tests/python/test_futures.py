@@ -109,6 +109,35 @@ class Futures(WithDispatcher):
         self.assertEqual(held.result(20), 7)
         self.assertEqual(asyncio.run(self.result_of(self.tasks.host("next", lambda: 3))), 3)
 
+    def test_many_awaits_that_end_early_leave_one_listener(self):
+        held = self.tasks.host("held", lambda: 7, held=1)
+
+        async def program():
+            before = len(calls.alive)
+            for _ in range(5):
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(held, 0.001)
+            listeners = len(calls.alive) - before
+            both = asyncio.gather(self.result_of(held), self.result_of(held))
+            await asyncio.sleep(0.01)
+            held.release()
+            return listeners, await both
+
+        self.assertEqual(asyncio.run(program()), (1, [7, 7]))
+
+    def test_an_await_has_the_outcome_of_a_task_that_a_close_ends(self):
+        with overtake.Dispatcher() as dispatcher:
+            held = dispatcher.tasks().host("held", lambda: 7, held=1)
+
+            async def program():
+                task = asyncio.ensure_future(self.result_of(held))
+                await asyncio.sleep(0.01)
+                await asyncio.get_running_loop().run_in_executor(None, dispatcher.close)
+                return await task
+
+            self.assertRaisesRegex(overtake.TaskError, '"held" failed: .*closed', asyncio.run, program())
+        self.assertRaisesRegex(overtake.TaskError, '"held" failed: .*closed', held.wait)
+
     async def result_of(self, task):
         return await task
 
@@ -199,6 +228,35 @@ class Futures(WithDispatcher):
                 arrays.host("add", add, overtake.read_write(x), room_timeout=None)
             arrays.wait()
             self.assertEqual(x[0], 30)
+
+    def test_tasks_before_one_that_waits_for_room_may_be_an_iterator(self):
+        for option in ("after", "after_launch"):
+            with overtake.Dispatcher(tasks_max=4) as dispatcher:
+                tasks, seen = dispatcher.tasks(), []
+                held = tasks.host("held", lambda: seen.append("held"), held=1)
+                full = tasks.host("full", lambda: None, held=1)
+                for _ in range(2):
+                    tasks.join("behind", after=full)
+                threading.Timer(0.12, full.release).start()
+                last = tasks.host("last", lambda: seen.append("last"), room_timeout=20, **{option: iter([held])})
+                time.sleep(0.05)
+                self.assertEqual(seen, [], option)
+                held.release()
+                last.wait(20)
+                self.assertEqual(seen, ["held", "last"], option)
+
+    def test_tasks_that_only_an_iterator_has_come_before(self):
+        seen = []
+        note = lambda number: self.tasks.host("one", lambda: seen.append(number))
+        last = self.tasks.join("last", after=(note(number) for number in range(20)))
+        last.wait(20)
+        self.assertEqual(sorted(seen), list(range(20)))
+
+    def test_options_that_are_none_are_named(self):
+        for submit in (self.tasks.host, self.tasks.kernel):
+            self.assertRaisesRegex(TypeError, "prioirty", submit, "x", lambda *_: None, prioirty=5)
+        self.assertRaisesRegex(TypeError, "prioirty", self.tasks.join, "x", prioirty=5)
+        self.assertRaisesRegex(TypeError, "data", self.tasks.join, "x", data=5)
 
     def test_a_function_does_not_wait_for_room(self):
         with overtake.Dispatcher(tasks_max=4) as dispatcher:
