@@ -84,10 +84,11 @@ _BUFFER_TOO_SMALL = -2
 
 
 class Error(RuntimeError):
-    """A call that failed. `code` is the number: negative ones are overtake's own, positive ones the driver's."""
+    """A call that failed. Its text is that of the library. `code` is the number: negative ones are overtake's own,
+    positive ones the driver's. `name` is the name of that."""
 
     def __init__(self, code, name, text):
-        super().__init__(f"{name} ({code}): {text}")
+        super().__init__(text)
         self.code = code
         self.name = name
         self.text = text

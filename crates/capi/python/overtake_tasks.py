@@ -19,6 +19,7 @@ it holds the interpreter's lock, and calls that wait release it.
 import atexit
 import contextlib
 import ctypes
+import types
 
 import overtake
 import overtake_calls as calls
@@ -171,6 +172,7 @@ class Task(calls.Owner):
     """A submitted task. Its methods have the names of `concurrent.futures.Future`, and a coroutine may `await` it."""
 
     _freed_by = "task_free"
+    __class_getitem__ = classmethod(types.GenericAlias)  # Task[int], as a type, is one whose result is an int
 
     def __init__(self, name, *arguments, work=None):
         super().__init__()

@@ -71,6 +71,11 @@ fn pipelines() -> Result<(), Failed> {
     }
 }
 
+/// `overtake.pyi` against the modules.
+fn types() -> Result<(), Failed> {
+    cases_of("test_types.py", "Types", |_| ())
+}
+
 fn templates() -> Result<(), Failed> {
     let folder = common::folder("python_templates");
     cases_of("test_templates.py", "Templates", |python| {
@@ -171,6 +176,7 @@ fn main() {
         trial("interrupts", interrupts),
         trial("pipelines", pipelines),
         trial("templates", templates),
+        trial("types", types),
         trial("programs_with_arrays", programs_with_arrays),
         trial("program_with_tasks", program_with_tasks),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),

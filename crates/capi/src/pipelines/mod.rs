@@ -28,15 +28,16 @@ pub fn forget(home: Home) {
     pipeline::forget(home);
 }
 
-/// The failure of a call of a pipeline, with its remedy.
+/// The failure of a call of a pipeline.
 pub fn failure(call: &str, error: Error) -> Failure {
-    let (code, remedy) = match error {
-        Error::Ended => (codes::OVERTAKE_ERROR_ENDED, "; leave this end with overtake_pipeline_leave"),
-        Error::Failed(_) => (codes::OVERTAKE_ERROR_FRAME_FAILED, "; go on with the next frame"),
-        Error::Refused(_) | Error::WorkTooEarly => (codes::OVERTAKE_ERROR_REFUSED, ""),
-        Error::Stuck => (codes::OVERTAKE_ERROR_STUCK, ""),
+    let code = match error {
+        // No fault of the call: the words are those of Rust, as for tasks.
+        Error::Ended => return Failure::new(codes::OVERTAKE_ERROR_ENDED, &error.to_string()),
+        Error::Failed(_) => return Failure::new(codes::OVERTAKE_ERROR_FRAME_FAILED, &error.to_string()),
+        Error::Refused(_) | Error::WorkTooEarly => codes::OVERTAKE_ERROR_REFUSED,
+        Error::Stuck => codes::OVERTAKE_ERROR_STUCK,
         Error::Task(error) => return Failure::from(error),
         Error::Driver(error) => return Failure::from(error),
     };
-    Failure::new(code, &format!("{call}: {error}{remedy}"))
+    Failure::new(code, &format!("{call}: {error}"))
 }

@@ -133,7 +133,7 @@ static void bytes(Tasks *tasks, int is_handed_over)
     for (uint32_t number = 0; number < FRAMES; number++)
         view(line.consumer, number, seen);
     Frame frame = {.struct_size = sizeof frame};
-    REFUSED(OVERTAKE_ERROR_ENDED, "overtake_pipeline_wait: the other end of the pipeline has gone",
+    REFUSED(OVERTAKE_ERROR_ENDED, "the other end of the pipeline has gone: there are no further frames",
             overtake_pipeline_wait(line.consumer, OVERTAKE_FOR_EVER, &frame));
     REQUIRE(pthread_join(thread, NULL) == 0);
     OK(overtake_tasks_wait(tasks));
@@ -276,14 +276,13 @@ static void failures(Tasks *tasks)
     OK(overtake_pipeline_submit(line.producer, &spec, NULL));
     OK(overtake_pipeline_commit(line.producer));
     REFUSED(OVERTAKE_ERROR_FRAME_FAILED,
-            "overtake_pipeline_wait: frame 0 of pipeline \"camera\" failed: task \"upload\" failed: the cable is out; "
-            "go on with the next frame",
+            "frame 0 of pipeline \"camera\" failed: task \"upload\" failed: the cable is out",
             overtake_pipeline_wait(line.consumer, OVERTAKE_FOR_EVER, &frame));
     acquire(line.producer);
     OK(overtake_pipeline_commit(line.producer));
     REQUIRE(wait_for(line.consumer).number == 1);
     OK(overtake_pipeline_leave(line.consumer));
-    REFUSED(OVERTAKE_ERROR_ENDED, "leave this end with overtake_pipeline_leave",
+    REFUSED(OVERTAKE_ERROR_ENDED, "the other end of the pipeline has gone",
             overtake_pipeline_acquire(line.producer, OVERTAKE_FOR_EVER, &frame));
     REQUIRE(counts_of(line.pipeline).failed == 1);
     OK(overtake_pipeline_leave(line.producer));

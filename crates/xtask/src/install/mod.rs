@@ -31,7 +31,7 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 20] = [
+const FILES: [(&str, &str); 21] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("crates/capi/include/overtake_arrays.hpp", "include/overtake_arrays.hpp"),
@@ -43,6 +43,7 @@ const FILES: [(&str, &str); 20] = [
     ("crates/capi/templates/OvertakeConfig.cmake.in", "lib/cmake/Overtake/OvertakeConfig.cmake"),
     ("crates/capi/templates/OvertakeConfigVersion.cmake.in", "lib/cmake/Overtake/OvertakeConfigVersion.cmake"),
     ("crates/capi/python/overtake.py", "lib/overtake/python/overtake.py"),
+    ("crates/capi/python/overtake.pyi", "lib/overtake/python/overtake.pyi"),
     ("crates/capi/python/overtake_calls.py", "lib/overtake/python/overtake_calls.py"),
     ("crates/capi/python/overtake_tasks.py", "lib/overtake/python/overtake_tasks.py"),
     ("crates/capi/python/overtake_arrays.py", "lib/overtake/python/overtake_arrays.py"),
