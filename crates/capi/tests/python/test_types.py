@@ -57,7 +57,7 @@ class Types(unittest.TestCase):
 
     def test_options_are_those_of_the_calls(self):
         calls = {
-            "_TaskOptions": (overtake_tasks.Tasks._submit, overtake_tasks._fields),
+            "_TaskOptions": (overtake_tasks.Tasks._submit,),
             "_StepOptions": (overtake.Template._add,),
             "_ComputationOptions": (overtake.Arrays.spec_of,),
             "_ArraysOptions": (overtake.Arrays.__init__,),
