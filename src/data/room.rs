@@ -22,6 +22,7 @@ impl Store {
         let deadline = host.now() + ROOM_WITHIN;
         for claim in claims {
             loop {
+                let gone = residents.gone();
                 let refused = match claim.record.ensure(place) {
                     Err(error) if error.code() == Code::OUT_OF_MEMORY => error,
                     ensured => break ensured?,
@@ -30,14 +31,13 @@ impl Store {
                 if is_inside(Arc::as_ptr(self.tasks.shared()) as usize) || host.now() >= deadline {
                     return Err(refused.into());
                 }
-                let gone = residents.gone();
                 if residents.trim()? > 0 {
                     continue;
                 }
                 match self.oldest_beside(claims, device) {
                     Some(record) => self.evict(&record, device, priority)?,
-                    // Tasks that have not ended may have some.
-                    None if self.has_others(claims, device) => {}
+                    // Tasks that have not ended may have some, or had some a moment ago.
+                    None if self.has_others(claims, device) || residents.gone() != gone => {}
                     None => return Err(refused.into()),
                 }
                 self.wait_for_one(residents, gone)?;
