@@ -12,7 +12,7 @@ use graph::{Location, Priority};
 use crate::data::array::Array;
 use crate::data::claim::Claim;
 use crate::data::drain::was_given_up;
-use crate::data::record::{Keeps, Node};
+use crate::data::record::Keeps;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
@@ -44,7 +44,7 @@ impl Hold {
         }
     }
 
-    /// The same, once. If a task fails that this comes after, the contents are as before, and the error is returned,
+    /// Takes it, once. If a task fails that this comes after, the contents are as before, and the error is returned,
     /// with the answer whether they are lost, or do not come.
     fn try_take(
         claims: &[Claim; 1],
@@ -70,24 +70,19 @@ impl Hold {
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
-            let was = claim.mode.is_write().then(|| hal::locks::lock(&claim.record.state).validity.clone());
-            access.note(&node);
+            access.note_behind(&there, &node);
             store.guards.add(&node);
             let place = Place { start: begun.memory.addresses[0], elements };
             let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
-            Ok((there, before, was, hold))
+            Ok((there, before, hold))
         });
         held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
         // If the wait ends with an error, the hold is dropped here.
-        let (there, before, was, hold) = appended?;
+        let (there, before, hold) = appended?;
         let Err(refused) = there.wait() else { return Ok(Ok(hold)) };
         let held = shared.enter_here()?;
-        if let Some(was) = was {
-            let mut state = hal::locks::lock(&claim.record.state);
-            state.validity.restore(&claim.bytes, &Node(hold.node.clone()), &was);
-        }
         let is_lost = access.lost()?.is_some() || before.iter().any(|it| it.shared_outcome().has_failed());
         drop(held);
         Ok(Err((refused, is_lost)))

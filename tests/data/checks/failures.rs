@@ -154,3 +154,28 @@ pub fn beside_the_host(rig: &Rig) -> Outcome {
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
+
+/// Of two threads that wait to change an array each finds what the other has left, also if a reader before them fails.
+pub fn beside_two_of_the_host(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let array = Arc::new(bed.arrays.array_of(&[1_u32; COUNT])?);
+    for value in [1, 3, 5] {
+        // Now the device alone has it.
+        bed.arrays.launch("stays", (read_write(&array),), |_, _| Ok(More::Done)).submit()?.wait()?;
+        let fails = |_: &mut Lane<'_>, _: &[DevicePtr]| -> Result<More, _> { Err("no such picture".into()) };
+        let reads = bed.arrays.launch("reads", (read(&array),), fails).held().submit()?;
+        let threads = [(); 2].map(|()| {
+            let array = Arc::clone(&array);
+            rig.spawn("changes", move |_| {
+                array.change()?.iter_mut().for_each(|each| *each += 1);
+                Ok(())
+            })
+        });
+        rig.driver().host().sleep(Nanos::from_ms(1));
+        reads.release()?;
+        threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+        same("what both have written", &array.read()?[COUNT - 1], &(value + 2))?;
+    }
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}

@@ -49,7 +49,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
-    failures: of_a_computation unwritten aliased repeated beside_the_host;
+    failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host;
     full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
@@ -62,7 +62,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host nowhere of_kernels never_elsewhere;
-    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere;
+    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
         give_their_priority;
