@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use graph::{Location, Priority};
+use hal::Wait;
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
 use crate::data::drain::was_given_up;
 use crate::data::record::Keeps;
+use crate::data::resident::LOOK_EVERY;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
@@ -38,10 +40,29 @@ impl Hold {
             match Hold::try_take(&claims, elements, at, priority)? {
                 Ok(hold) => return Ok(hold),
                 // Behind the end of the arrays it might wait for what no longer comes.
-                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => {}
+                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => Hold::await_others(&claims)?,
                 Err((refused, _)) => return Err(refused),
             }
         }
+    }
+
+    /// A task that has failed is on its lane until that comes there, and fails all that is submitted behind it. Waits
+    /// for a while, if there is a task that the access comes after.
+    fn await_others(claims: &[Claim; 1]) -> Result<(), Error> {
+        let tasks = &claims[0].record.store.tasks;
+        let (shared, set) = (tasks.shared(), tasks.set());
+        let mut held = shared.enter_here()?;
+        if held.graph.would_follow(&[], &[claims[0].access()])?.is_empty() {
+            return Ok(());
+        }
+        held.flush = true;
+        let pending = set.pending();
+        shared.pump(held);
+        let end = shared.awaited(|host| {
+            let deadline = host.now() + LOOK_EVERY;
+            host.wait_until(Some(deadline), &mut || set.pending() < pending)
+        });
+        if end == Wait::Stuck { Err(Error::Stuck { task: tasks.oldest() }) } else { Ok(()) }
     }
 
     /// Takes it, once. If a task fails that this comes after, the contents are as before, and the error is returned,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hal::{DevicePtr, Nanos};
+use hal::{DevicePtr, Nanos, Wait};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{discard, read, read_write, write};
+use overtake::data::{ArrayOptions, discard, read, read_write, write};
 use overtake::task::{Error, Handle, Lane, More};
 
 use crate::bed;
@@ -176,6 +176,43 @@ pub fn beside_two_of_the_host(rig: &Rig) -> Outcome {
         threads.into_iter().try_for_each(|thread| rig.join(thread))?;
         same("what both have written", &array.read()?[COUNT - 1], &(value + 2))?;
     }
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// A reader that has failed is on its lane until that comes there. The host waits, and does not ask all the time.
+pub fn behind_work_of_its_lane(rig: &Rig) -> Outcome {
+    const ACCESS: &str = "write on the host";
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let bed = bed::open_ranked(rig, ArrayOptions::default(), move |task| {
+        count.fetch_add(u32::from(task.name == ACCESS), Ordering::AcqRel);
+        0
+    })?;
+    let (array, other) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+    read(&array).to_device()?.wait()?;
+    let gate = rig.new_gate();
+    let opens = gate.clone();
+    let long = bed.arrays.launch("long", (discard(&other),), move |lane, _| {
+        lane.driver().mem_op(lane.stream(), gate.wait())?;
+        Ok(More::Done)
+    });
+    long.submit()?;
+    let fails = |_: &mut Lane<'_>, _: &[DevicePtr]| -> Result<More, _> { Err("no such picture".into()) };
+    let reads = bed.arrays.launch("reads", (read(&array),), fails).submit()?;
+    let host = rig.driver().host();
+    let is_launched = host.wait_until(Some(host.now() + Nanos::from_ms(1_000)), &mut || reads.is_launched());
+    ensure!(is_launched == Wait::Met && !reads.is_done(), "it waits for its lane");
+    let opener = rig.spawn("opens", move |driver| {
+        driver.host().sleep(Nanos::from_ms(10));
+        opens.open();
+        Ok(())
+    });
+    array.change()?.fill(2.0);
+    rig.join(opener)?;
+    ensure!(reads.wait().is_err(), "it fails");
+    let asked = asked.load(Ordering::Acquire);
+    ensure!((1..=24).contains(&asked), "it has asked {asked} times");
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

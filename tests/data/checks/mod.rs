@@ -49,7 +49,8 @@ pub const ALL: &[(&str, Check)] = checks! {
         in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
-    failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host;
+    failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
+        behind_work_of_its_lane;
     full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
