@@ -112,12 +112,12 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        // Before its node ends: a drain must not count it then.
-        self.store.guards.remove(&self.node);
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = self.node.release() {
             log::debug!("a guard of an array has nothing to release: {error}");
         }
+        // Behind the end of its node: a drain would give that up.
+        self.store.guards.remove(&self.node);
     }
 }
 

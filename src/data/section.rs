@@ -218,22 +218,25 @@ impl Section {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
-        // As for guards.
-        self.outer.guards.remove(&node);
         let failure = match &ended {
             Err(error) => Some(error.to_string()),
             Ok(()) => self.arrays.store.tasks.set().loss().map(|fault| fault.to_string()),
         };
-        let mut held = shared.enter_here()?;
-        // It has failed already where the arrays that it is lent were lost.
-        if let Some(text) = failure.filter(|_| !node.is_done()) {
-            let cause = held.fault(node.node(), Reason::Returned(text));
-            held.graph.give_up(node.node(), cause);
-        } else if !node.is_done() {
-            held.graph.release(node.node())?;
-        }
-        shared.pump(held);
-        ended.map(|()| node)
+        let released = shared.enter_here().and_then(|mut held| {
+            // It has failed already where the arrays that it is lent were lost.
+            let mut released = Ok(());
+            if let Some(text) = failure.filter(|_| !node.is_done()) {
+                let cause = held.fault(node.node(), Reason::Returned(text));
+                held.graph.give_up(node.node(), cause);
+            } else if !node.is_done() {
+                released = held.graph.release(node.node());
+            }
+            shared.pump(held);
+            Ok(released?)
+        });
+        // As for guards.
+        self.outer.guards.remove(&node);
+        released.and(ended).map(|()| node)
     }
 
     /// Has all that was submitted to the section come before this node, and results where they were lent.
