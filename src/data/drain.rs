@@ -66,6 +66,8 @@ impl Store {
             if held.graph.stage(node) == Stage::Waiting {
                 let cause = held.fault(node, Reason::Returned(DROPPED.to_owned()));
                 held.graph.give_up(node, cause);
+                // Before there are more failures than are kept.
+                held.collect();
             }
         }
         shared.pump(held);

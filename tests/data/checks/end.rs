@@ -277,6 +277,17 @@ pub fn of_closed(rig: &Rig) -> Outcome {
     Ok(())
 }
 
+/// Many that are held are each told why they fail: more than the failures that are kept.
+pub fn each_of_many_is_told(rig: &Rig) -> Outcome {
+    const MANY: usize = 300;
+    let mut bed = bed::open(rig)?;
+    let [source, _] = two_arrays(&bed)?;
+    let held = || bed.arrays.launch("held", (read(&source),), |_, _| Ok(More::Done)).held().submit();
+    let held = (0..MANY).map(|_| held()).collect::<Result<Vec<_>, _>>()?;
+    drop_arrays(&mut bed)?;
+    held.iter().try_for_each(has_failed)
+}
+
 /// A guard whose nodes never ran takes no other task's place: the results are there, also beside it.
 pub fn beside_a_section_that_is_lost(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

@@ -48,7 +48,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
         in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
-        is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed beside_a_section_that_is_lost;
+        is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed each_of_many_is_told
+        beside_a_section_that_is_lost;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;
     full: is_waited_for is_waited_for_in_vain not_inside;
