@@ -19,6 +19,7 @@ mod room;
 mod scenarios;
 mod sections;
 pub mod serial;
+pub mod shared;
 pub mod storms;
 mod streams;
 pub mod threads;
@@ -69,6 +70,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices
         give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
+    shared: values;
     storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;

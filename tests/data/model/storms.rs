@@ -6,6 +6,7 @@ use hal::{Code, Driver};
 use overtake::data::ArrayOptions;
 
 use crate::bed;
+use crate::checks::shared;
 use crate::checks::storms::{Beside, storm, storms};
 use crate::failure::{Failure, Outcome, ensure};
 use crate::faulty::Faulty;
@@ -23,7 +24,8 @@ pub fn in_real_time() -> Outcome {
     on_real_time(|rig| {
         let bed = bed::open(rig)?;
         storms(rig, &bed.overtake, Beside::Nothing, PROGRAMS)?;
-        storms(rig, &bed.overtake, Beside::Close, PROGRAMS)
+        storms(rig, &bed.overtake, Beside::Close, PROGRAMS)?;
+        shared::programs(rig, &bed.overtake, PROGRAMS)
     })
 }
 
