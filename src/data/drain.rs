@@ -114,6 +114,7 @@ impl Store {
         }
         let order = self.order.take();
         let mut held = order.enter(shared)?;
+        self.end_refused(&mut held);
         let needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));

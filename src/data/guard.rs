@@ -18,8 +18,9 @@ use crate::data::resident::LOOK_EVERY;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
+use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::Error;
+use crate::work::fault::{Error, Reason};
 
 /// The part of all guards that holds later tasks back.
 pub(super) struct Hold {
@@ -92,7 +93,7 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&there, &node);
-            store.guards.add(&node);
+            store.guards.add(Some(&there), &node);
             let place = Place { start: begun.memory.addresses[0], elements };
             let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
             Ok((there, before, hold))
@@ -107,6 +108,17 @@ impl Hold {
         let is_lost = access.lost()?.is_some() || before.iter().any(|it| it.shared_outcome().has_failed());
         drop(held);
         Ok(Err((refused, is_lost)))
+    }
+}
+
+impl Store {
+    /// Ends the nodes of accesses that are refused: all that is submitted behind them would fail too.
+    pub fn end_refused(&self, held: &mut Held<'_>) {
+        for node in self.guards.refused() {
+            let cause = held.fault(node, Reason::Cancelled);
+            held.graph.give_up(node, cause);
+            held.collect();
+        }
     }
 }
 

@@ -95,6 +95,7 @@ impl Submission<'_> {
         if found.is_there {
             return Ok(before);
         }
+        self.store.end_refused(held);
         held.rank_others_as(rank);
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
