@@ -13,7 +13,7 @@ use crate::faulty::Faulty;
 use crate::model::on_real_time;
 use crate::prng::Prng;
 
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 40;
 /// Each opens a layer.
 const PROGRAMS_FAULTY: u64 = 24;
 /// A program makes about as many calls.
