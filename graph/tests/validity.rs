@@ -19,6 +19,53 @@ struct Byte {
     /// The nodes that should have written it, or brought it somewhere, since it was written.
     failed: Vec<usize>,
     is_written: bool,
+    /// The node before its writer, which does not run if that one fails, and the byte as it was before.
+    before: Option<(usize, Box<Byte>)>,
+}
+
+impl Byte {
+    /// A node has failed.
+    fn fail(&mut self, node: usize) {
+        if let Some((entry, mut before)) = self.before.take() {
+            before.fail(node);
+            if entry == node {
+                *self = *before;
+                assert!(!self.at.is_empty() || self.lost.is_some() || !self.is_written, "it has left all memories");
+                return;
+            }
+            self.before = Some((entry, before));
+        }
+        if self.writer == Some(node) || self.at.iter().any(|(_, by)| *by == Some(node)) {
+            self.failed.push(node);
+        }
+        if self.writer == Some(node) {
+            let failed = std::mem::take(&mut self.failed);
+            *self = Byte { lost: Some(node), failed, is_written: true, ..Byte::default() };
+        }
+        let before = self.at.len();
+        self.at.retain(|(_, by)| *by != Some(node));
+        if self.at.is_empty() && before > 0 {
+            self.lost = Some(node);
+        }
+    }
+
+    /// A node has ended well: what comes after it alone runs.
+    fn enter(&mut self, node: usize) {
+        match self.before.take() {
+            Some((entry, mut before)) if entry != node => {
+                before.enter(node);
+                self.before = Some((entry, before));
+            }
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, place: Location) {
+        self.at.retain(|(at, _)| *at != place);
+        if let Some((_, before)) = &mut self.before {
+            before.leave(place);
+        }
+    }
 }
 
 /// A program, and the oracle.
@@ -26,6 +73,8 @@ struct Program {
     validity: Validity<usize>,
     bytes: Vec<Byte>,
     nodes: Vec<Progress>,
+    /// Nodes each of which comes before another one.
+    pairs: Vec<(usize, usize)>,
 }
 
 /// From the second device to the first no copy goes, and the host is the farthest from both.
@@ -48,7 +97,12 @@ type Use = (u8, u8, u8, u8);
 impl Program {
     fn new(at: Option<Location>) -> Program {
         let byte = Byte { at: at.iter().map(|at| (*at, None)).collect(), is_written: at.is_some(), ..Byte::default() };
-        Program { validity: Validity::new(BYTES as u64, at), bytes: vec![byte; BYTES], nodes: Vec::new() }
+        Program {
+            validity: Validity::new(BYTES as u64, at),
+            bytes: vec![byte; BYTES],
+            nodes: Vec::new(),
+            pairs: Vec::new(),
+        }
     }
 
     fn node(&mut self) -> usize {
@@ -60,23 +114,15 @@ impl Program {
     fn end(&mut self, number: u8, fails: bool) {
         let pending: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node] == Progress::Pending).collect();
         let Some(&node) = pending.get(usize::from(number) % pending.len().max(1)) else { return };
+        let first = self.pairs.iter().find(|(first, then)| *then == node && pending.contains(first));
+        let node = first.map_or(node, |(first, _)| *first);
         self.nodes[node] = if fails { Progress::Failed } else { Progress::Done };
         if !fails {
-            return;
+            return self.bytes.iter_mut().for_each(|byte| byte.enter(node));
         }
-        for byte in &mut self.bytes {
-            if byte.writer == Some(node) || byte.at.iter().any(|(_, by)| *by == Some(node)) {
-                byte.failed.push(node);
-            }
-            if byte.writer == Some(node) {
-                let failed = std::mem::take(&mut byte.failed);
-                *byte = Byte { lost: Some(node), failed, is_written: true, ..Byte::default() };
-            }
-            let before = byte.at.len();
-            byte.at.retain(|(_, by)| *by != Some(node));
-            if byte.at.is_empty() && before > 0 {
-                byte.lost = Some(node);
-            }
+        self.bytes.iter_mut().for_each(|byte| byte.fail(node));
+        if let Some((_, then)) = self.pairs.iter().find(|(first, _)| *first == node) {
+            self.nodes[*then] = Progress::Failed;
         }
     }
 
@@ -151,6 +197,18 @@ impl Program {
         self.bytes[bytes].fill(byte);
     }
 
+    /// The host asks for the bytes: it has them if a node before it ends well.
+    fn writes_behind(&mut self, bytes: Range<usize>, place: Location) {
+        let (entry, writer) = (self.node(), self.node());
+        self.pairs.push((entry, writer));
+        let (range, nodes) = (bytes.start as u64..bytes.end as u64, &self.nodes);
+        self.validity.writes_behind(&range, place, (&entry, &writer), |node| nodes[*node]);
+        for byte in &mut self.bytes[bytes] {
+            let before = Some((entry, Box::new(std::mem::take(byte))));
+            *byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, before, ..Byte::default() };
+        }
+    }
+
     /// The memory goes. Bytes that are not elsewhere already are copied to another one before, if they are not on their
     /// way there.
     fn leaves(&mut self, bytes: Range<usize>, place: Location) {
@@ -163,6 +221,12 @@ impl Program {
             byte.at.iter().any(|(at, _)| *at == place)
                 && !byte.at.iter().any(|other| is_other_sure(other) || other.0 == to)
         };
+        let is_kept = |byte: &Byte| {
+            let mut befores = std::iter::successors(byte.before.as_ref(), |(_, before)| before.before.as_ref());
+            befores.any(|(_, before)| is_copied(before))
+        };
+        assert_eq!(needs.is_none(), self.bytes[bytes.clone()].iter().any(is_kept), "bytes that have to stay");
+        let Some(needs) = needs else { return };
         let expected: Vec<usize> = bytes.clone().filter(|at| is_copied(&self.bytes[*at])).collect();
         let mut copied = Vec::new();
         for fetch in needs.fetches {
@@ -176,18 +240,19 @@ impl Program {
         copied.sort_unstable();
         assert_eq!(copied, expected, "bytes that no other memory has already");
         self.validity.leaves(&range, place);
-        self.bytes[bytes].iter_mut().for_each(|byte| byte.at.retain(|(at, _)| *at != place));
+        self.bytes[bytes].iter_mut().for_each(|byte| byte.leave(place));
     }
 
     fn step(&mut self, (kind, place, from, to): Use) {
         let place = PLACES[usize::from(place) % PLACES.len()];
         let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
         let bytes = from.min(to)..from.max(to);
-        match kind % 8 {
+        match kind % 10 {
             0..3 => self.reads(bytes, place),
             3 | 4 => self.writes(bytes, place),
-            5 => self.end(from as u8, false),
-            6 => self.end(from as u8, to % 3 == 0),
+            5 | 6 => self.writes_behind(bytes, place),
+            7 => self.end(from as u8, false),
+            8 => self.end(from as u8, to % 3 == 0),
             _ => self.leaves(bytes, place),
         }
     }
@@ -245,25 +310,47 @@ fn the_bytes_of_a_failed_writer_are_lost_until_they_are_written() {
     assert_eq!(program.needs(&(2..7), Location::Host).lost, Some(0));
 }
 
-/// Bytes of a writer that was not run are as before it, but for those that a later one writes.
+/// Bytes of a writer that is not run are as before it, but for those that a later one writes, and stay where they were
+/// until it is known whether it runs.
 #[test]
-fn a_writer_that_was_refused_is_undone() {
-    let mut validity = Validity::new(BYTES as u64, Some(Location::Host));
-    validity.arrives(&(0..6), Location::Device(0), &1);
-    let before = validity.clone();
-    validity.writes(&(2..10), Location::Device(1), &2);
-    validity.writes(&(4..5), Location::Device(0), &3);
-    // The failure is seen, of a part.
-    let progress = |node: &usize| if *node == 2 { Progress::Failed } else { Progress::Pending };
-    assert_eq!(validity.needs(&(6..8), Location::Host, |_| 1.0, progress).lost, Some(2));
-    validity.restore(&(2..10), &2, &before);
-    let fetches = |validity: &mut Validity<usize>, place| {
-        let needs = validity.needs(&(0..BYTES as u64), place, |_| 1.0, progress);
-        assert_eq!(needs.lost, None);
-        (needs.fetches.into_iter().map(|it| (it.bytes, it.from)).collect::<Vec<_>>(), needs.arrivals)
+fn a_writer_that_is_not_run_is_undone() {
+    let mut program = Program::new(Some(Location::Device(0)));
+    let device = Location::Device(0);
+    program.writes_behind(0..12, Location::Host);
+    program.writes_behind(2..10, Location::Host);
+    let later = program.node();
+    program.validity.writes(&(4..5), Location::Device(1), &later);
+    let leave = |program: &mut Program, bytes: Range<u64>| {
+        let nodes = &program.nodes;
+        program.validity.needs_to_leave(&bytes, (device, Location::Host), |node| nodes[*node]).map(|it| it.fetches)
     };
-    assert_eq!(fetches(&mut validity, Location::Host), (vec![(4..5, Location::Device(0))], vec![]));
-    assert_eq!(fetches(&mut validity, Location::Device(0)), (vec![(6..BYTES as u64, Location::Host)], vec![1]));
+    assert_eq!([0..2, 3..5, 4..5].map(|bytes| leave(&mut program, bytes).is_some()), [false, false, true]);
+    program.nodes[0] = Progress::Failed;
+    assert_eq!(leave(&mut program, 10..12).map(|fetches| fetches.len()), Some(1));
+    assert_eq!(leave(&mut program, 2..3), None);
+    program.nodes[2] = Progress::Failed;
+    let needs = program.needs(&(0..12), Location::Host);
+    let fetches: Vec<_> = needs.fetches.iter().map(|it| (it.bytes.clone(), it.from)).collect();
+    assert_eq!(fetches, [(0..4, device), (4..5, Location::Device(1)), (5..12, device)]);
+    assert_eq!(needs.lost, None);
+}
+
+/// Of one that runs nothing is undone.
+#[test]
+fn a_writer_that_runs_is_the_last() {
+    let mut program = Program::new(Some(Location::Device(0)));
+    program.writes_behind(0..12, Location::Host);
+    program.nodes[0] = Progress::Done;
+    assert_eq!(program.needs(&(0..12), Location::Host).fetches, []);
+    program.nodes[1] = Progress::Failed;
+    assert_eq!(program.needs(&(0..12), Location::Host).lost, Some(1));
+    // Of those that have ended none is kept.
+    for _ in 0..3 {
+        program.writes_behind(0..12, Location::Host);
+        let last = program.nodes.len();
+        program.nodes[last - 2..].fill(Progress::Done);
+        assert_eq!(program.needs(&(0..12), Location::Device(0)).lost, None);
+    }
 }
 
 #[test]

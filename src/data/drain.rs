@@ -40,7 +40,9 @@ impl Store {
         }
         let ended = self.await_the_end();
         let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
-        let arrived: Result<(), Error> = transfers.iter().filter_map(Handle::outcome).collect();
+        let arrived = transfers
+            .iter()
+            .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })));
         written.and(kept).and(arrived).and(ended)
     }
 
@@ -64,6 +66,8 @@ impl Store {
             if held.graph.stage(node) == Stage::Waiting {
                 let cause = held.fault(node, Reason::Returned(DROPPED.to_owned()));
                 held.graph.give_up(node, cause);
+                // Before there are more failures than are kept.
+                held.collect();
             }
         }
         shared.pump(held);
@@ -110,6 +114,7 @@ impl Store {
         }
         let order = self.order.take();
         let mut held = order.enter(shared)?;
+        self.end_refused(&mut held);
         let needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
@@ -122,21 +127,23 @@ impl Store {
     /// Waits until no task is left but those of open guards.
     fn await_the_end(&self) -> Result<(), Error> {
         let (shared, set) = (self.tasks.shared(), self.tasks.set());
-        let is_over = || set.pending() <= self.guards.count();
-        while !is_over() {
+        loop {
             let mut held = shared.enter_here()?;
+            // With the lock both are of the same tasks.
+            let pending = set.pending();
+            if pending <= self.guards.pending() {
+                return Ok(());
+            }
             held.flush = true;
             shared.pump(held);
-            let pending = set.pending();
             let end = shared.awaited(|host| {
                 let deadline = host.now() + ROOM_WITHIN;
-                host.wait_until(Some(deadline), &mut || is_over() || set.pending() < pending)
+                host.wait_until(Some(deadline), &mut || set.pending() < pending)
             });
             if end != Wait::Met {
                 return Err(Error::Stuck { task: self.tasks.oldest() });
             }
         }
-        Ok(())
     }
 }
 

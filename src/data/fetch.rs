@@ -24,8 +24,8 @@ impl Record {
         state.validity.needs(bytes, place, nearness, Node::progress)
     }
 
-    /// The copies to the host that are to be made before it leaves that place. Asked as [`Record::needs`].
-    pub fn needs_to_leave(&self, place: Location) -> Needs<Node> {
+    /// The copies to the host that are to be made before it leaves that place, if it may. Asked as [`Record::needs`].
+    pub fn needs_to_leave(&self, place: Location) -> Option<Needs<Node>> {
         let mut state = hal::locks::lock(&self.state);
         state.validity.needs_to_leave(&(0..self.bytes), (place, Location::Host), Node::progress)
     }

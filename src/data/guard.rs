@@ -8,16 +8,19 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use graph::{Location, Priority};
+use hal::Wait;
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
 use crate::data::drain::was_given_up;
-use crate::data::record::{Keeps, Node};
+use crate::data::record::Keeps;
+use crate::data::resident::LOOK_EVERY;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
+use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::Error;
+use crate::work::fault::{Error, Reason};
 
 /// The part of all guards that holds later tasks back.
 pub(super) struct Hold {
@@ -38,13 +41,32 @@ impl Hold {
             match Hold::try_take(&claims, elements, at, priority)? {
                 Ok(hold) => return Ok(hold),
                 // Behind the end of the arrays it might wait for what no longer comes.
-                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => {}
+                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => Hold::await_others(&claims)?,
                 Err((refused, _)) => return Err(refused),
             }
         }
     }
 
-    /// The same, once. If a task fails that this comes after, the contents are as before, and the error is returned,
+    /// A task that has failed is on its lane until that comes there, and fails all that is submitted behind it. Waits
+    /// for a while, if there is a task that the access comes after.
+    fn await_others(claims: &[Claim; 1]) -> Result<(), Error> {
+        let tasks = &claims[0].record.store.tasks;
+        let (shared, set) = (tasks.shared(), tasks.set());
+        let mut held = shared.enter_here()?;
+        if held.graph.would_follow(&[], &[claims[0].access()])?.is_empty() {
+            return Ok(());
+        }
+        held.flush = true;
+        let pending = set.pending();
+        shared.pump(held);
+        let end = shared.awaited(|host| {
+            let deadline = host.now() + LOOK_EVERY;
+            host.wait_until(Some(deadline), &mut || set.pending() < pending)
+        });
+        if end == Wait::Stuck { Err(Error::Stuck { task: tasks.oldest() }) } else { Ok(()) }
+    }
+
+    /// Takes it, once. If a task fails that this comes after, the contents are as before, and the error is returned,
     /// with the answer whether they are lost, or do not come.
     fn try_take(
         claims: &[Claim; 1],
@@ -70,38 +92,44 @@ impl Hold {
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
-            let was = claim.mode.is_write().then(|| hal::locks::lock(&claim.record.state).validity.clone());
-            access.note(&node);
-            store.guards.add(&node);
+            access.note_behind(&there, &node);
+            store.guards.add(Some(&there), &node);
             let place = Place { start: begun.memory.addresses[0], elements };
             let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
-            Ok((there, before, was, hold))
+            Ok((there, before, hold))
         });
         held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
         // If the wait ends with an error, the hold is dropped here.
-        let (there, before, was, hold) = appended?;
+        let (there, before, hold) = appended?;
         let Err(refused) = there.wait() else { return Ok(Ok(hold)) };
         let held = shared.enter_here()?;
-        if let Some(was) = was {
-            let mut state = hal::locks::lock(&claim.record.state);
-            state.validity.restore(&claim.bytes, &Node(hold.node.clone()), &was);
-        }
         let is_lost = access.lost()?.is_some() || before.iter().any(|it| it.shared_outcome().has_failed());
         drop(held);
         Ok(Err((refused, is_lost)))
     }
 }
 
+impl Store {
+    /// Ends the nodes of accesses that are refused: all that is submitted behind them would fail too.
+    pub fn end_refused(&self, held: &mut Held<'_>) {
+        for node in self.guards.refused() {
+            let cause = held.fault(node, Reason::Cancelled);
+            held.graph.give_up(node, cause);
+            held.collect();
+        }
+    }
+}
+
 impl Drop for Hold {
     fn drop(&mut self) {
-        // Before its node ends: a drain must not count it then.
-        self.store.guards.remove(&self.node);
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = self.node.release() {
             log::debug!("a guard of an array has nothing to release: {error}");
         }
+        // Behind the end of its node: a drain would give that up.
+        self.store.guards.remove(&self.node);
     }
 }
 

@@ -1,35 +1,50 @@
 //! The nodes of guards and sections that are open: they wait for the program, and later tasks wait for them.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use graph::NodeId;
 
 use crate::task::Handle;
 use crate::work::lane::Submitted;
 
-/// The nodes of open guards, each as often as it is added.
+/// The nodes of open guards. One that fails ends before its guard is dropped, or never was in the graph.
 #[derive(Default)]
-pub(super) struct Guards(Mutex<Vec<NodeId>>);
+pub(super) struct Guards(Mutex<Vec<Open>>);
+
+struct Open {
+    node: Handle,
+    /// The node before it, without which the host does not have the bytes.
+    there: Option<Handle>,
+}
 
 impl Guards {
-    /// The node is that of a guard from now on.
-    pub fn add(&self, task: &Handle) {
-        hal::locks::lock(&self.0).push(task.node());
+    /// The node is that of a guard from now on. With the dispatcher's lock held, as it is appended.
+    pub fn add(&self, there: Option<&Handle>, node: &Handle) {
+        hal::locks::lock(&self.0).push(Open { node: node.clone(), there: there.cloned() });
     }
 
     /// The guard is about to be dropped.
     pub fn remove(&self, task: &Handle) {
         let mut open = hal::locks::lock(&self.0);
-        if let Some(place) = open.iter().position(|node| *node == task.node()) {
+        let is_it = |other: &Open| Arc::ptr_eq(other.node.shared_outcome(), task.shared_outcome());
+        if let Some(place) = open.iter().position(is_it) {
             open.swap_remove(place);
         }
     }
 
     pub fn has(&self, node: NodeId) -> bool {
-        hal::locks::lock(&self.0).contains(&node)
+        hal::locks::lock(&self.0).iter().any(|open| open.node.node() == node)
     }
 
-    pub fn count(&self) -> u64 {
-        hal::locks::lock(&self.0).len() as u64
+    /// The nodes of accesses that are refused, and whose threads do not know it yet.
+    pub fn refused(&self) -> Vec<NodeId> {
+        let has_failed = |open: &&Open| open.there.as_ref().is_some_and(|there| there.shared_outcome().has_failed());
+        let open = hal::locks::lock(&self.0);
+        open.iter().filter(has_failed).filter(|open| !open.node.is_done()).map(|open| open.node.node()).collect()
+    }
+
+    /// So many of their nodes have not ended.
+    pub fn pending(&self) -> u64 {
+        hal::locks::lock(&self.0).iter().filter(|open| !open.node.is_done()).count() as u64
     }
 }

@@ -69,8 +69,11 @@ impl Residents {
 
     /// A new block of one owner.
     pub fn take(&self, bytes: u64, align_bytes: u64) -> hal::Result<Resident> {
-        let block = self.heap.alloc(bytes, align_bytes, "arrays")?;
+        // Before it is there: others that find no room meanwhile wait for it.
         self.counts.made.fetch_add(1, Ordering::Relaxed);
+        let block = self.heap.alloc(bytes, align_bytes, "arrays").inspect_err(|_| {
+            self.counts.made.fetch_sub(1, Ordering::Relaxed);
+        })?;
         let start = block.device_pointer().map_or(0, |DevicePtr(start)| start);
         Ok(Resident { start, _owner: Box::new(block), gone: Some(Gone(Arc::clone(&self.counts))) })
     }
@@ -80,7 +83,7 @@ impl Residents {
         self.heap.pause().trim(0)
     }
 
-    /// How many blocks there are.
+    /// How many blocks there are, or are being made.
     pub fn count(&self) -> u64 {
         self.counts.made.load(Ordering::Relaxed).saturating_sub(self.gone())
     }

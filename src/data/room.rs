@@ -22,6 +22,7 @@ impl Store {
         let deadline = host.now() + ROOM_WITHIN;
         for claim in claims {
             loop {
+                let gone = residents.gone();
                 let refused = match claim.record.ensure(place) {
                     Err(error) if error.code() == Code::OUT_OF_MEMORY => error,
                     ensured => break ensured?,
@@ -30,14 +31,13 @@ impl Store {
                 if is_inside(Arc::as_ptr(self.tasks.shared()) as usize) || host.now() >= deadline {
                     return Err(refused.into());
                 }
-                let gone = residents.gone();
                 if residents.trim()? > 0 {
                     continue;
                 }
-                match self.oldest_beside(claims, device) {
+                match self.oldest_beside(claims, device)? {
                     Some(record) => self.evict(&record, device, priority)?,
-                    // Tasks that have not ended may have some.
-                    None if self.has_others(claims, device) => {}
+                    // Tasks that have not ended may have some, or had some a moment ago.
+                    None if self.has_others(claims, device) || residents.gone() != gone => {}
                     None => return Err(refused.into()),
                 }
                 self.wait_for_one(residents, gone)?;
@@ -60,8 +60,8 @@ impl Store {
     }
 
     /// The array that has not been used for the longest time, of those that no task uses if there are any. It is none
-    /// of these.
-    fn oldest_beside(&self, claims: &[Claim], device: u8) -> Option<Arc<Record>> {
+    /// of these, and may leave the device.
+    fn oldest_beside(&self, claims: &[Claim], device: u8) -> Result<Option<Arc<Record>>, Error> {
         let is_kept = |record: &Arc<Record>| claims.iter().any(|claim| Arc::ptr_eq(&claim.record, record));
         let others = self.residents[usize::from(device)]
             .records
@@ -75,7 +75,17 @@ impl Store {
             drop(state);
             age.map(|age| (age, record))
         });
-        ages.min_by_key(|(age, _)| *age).map(|(_, record)| record)
+        let mut ages: Vec<_> = ages.collect();
+        ages.sort_by_key(|(age, _)| *age);
+        for (_, record) in ages {
+            let held = self.tasks.shared().enter_here()?;
+            let may_leave = record.needs_to_leave(Location::Device(device)).is_some();
+            drop(held);
+            if may_leave {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether there are blocks beside those of these arrays.
@@ -93,8 +103,8 @@ impl Store {
         self.residents[usize::from(device)].count() > own.len() as u64
     }
 
-    /// The array leaves the device. Bytes that are nowhere else are copied to the host by a task, and its block goes
-    /// with the last task that uses it.
+    /// The array leaves the device, if it still may. Bytes that are nowhere else are copied to the host by a task, and
+    /// its block goes with the last task that uses it.
     fn evict(&self, record: &Arc<Record>, device: u8, priority: Priority) -> Result<(), Error> {
         let (all, place) = (0..record.bytes, Location::Device(device));
         if self.is_needed_on_host(record, place)? {
@@ -104,14 +114,11 @@ impl Store {
         // It may be one of a section, or of the arrays around this one.
         let order = record.store.order.take();
         let mut held = order.enter(&shared)?;
-        let needs = record.needs_to_leave(place);
-        let is_ready = needs.fetches.is_empty() || hal::locks::lock(&record.state).host.is_some();
-        let mut written = Ok(Vec::new());
-        if is_ready {
-            written = record.fetch(&mut held, needs, Location::Host, ("make room", priority));
-        }
+        let has_host = hal::locks::lock(&record.state).host.is_some();
+        let needs = record.needs_to_leave(place).filter(|needs| needs.fetches.is_empty() || has_host);
+        let written = needs.map(|needs| record.fetch(&mut held, needs, Location::Host, ("make room", priority)));
         let mut gone = None;
-        if is_ready && written.is_ok() {
+        if let Some(Ok(_)) = &written {
             let mut state = hal::locks::lock(&record.state);
             state.validity.leaves(&all, place);
             gone = state.take_resident(device);
@@ -120,12 +127,12 @@ impl Store {
         drop(order);
         shared.pump(held);
         drop(gone);
-        written.map(drop)
+        written.transpose().map(drop)
     }
 
     fn is_needed_on_host(&self, record: &Record, place: Location) -> Result<bool, Error> {
         let _held = self.tasks.shared().enter_here()?;
-        Ok(!record.needs_to_leave(place).fetches.is_empty())
+        Ok(record.needs_to_leave(place).is_some_and(|needs| !needs.fetches.is_empty()))
     }
 
     /// Waits until a block has gone, or for a while.

@@ -146,7 +146,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add(&node);
+            asked.store.guards.add(None, &node);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);
@@ -223,27 +223,30 @@ impl Section {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
-        // As for guards.
-        self.outer.guards.remove(&node);
         let loss = match &ended {
             Err(error) => error.fault(),
             Ok(()) => self.arrays.store.tasks.set().loss(),
         };
         let failure = ended.as_ref().err().map(Error::to_string).or_else(|| loss.as_ref().map(ToString::to_string));
-        let mut held = shared.enter_here()?;
-        // It has failed already where the arrays that it is lent were lost.
-        if let Some(text) = failure.filter(|_| !node.is_done()) {
-            // One inside that was cancelled is no failure of those outside either.
-            let cause = match loss.filter(|fault| matches!(fault.reason, Reason::Cancelled)) {
-                Some(fault) => held.faults.keep(Fault::clone(&fault)),
-                None => held.fault(node.node(), Reason::Returned(text)),
-            };
-            held.graph.give_up(node.node(), cause);
-        } else if !node.is_done() {
-            held.graph.release(node.node())?;
-        }
-        shared.pump(held);
-        ended.map(|()| node)
+        let released = shared.enter_here().and_then(|mut held| {
+            // It has failed already where the arrays that it is lent were lost.
+            let mut released = Ok(());
+            if let Some(text) = failure.filter(|_| !node.is_done()) {
+                // One inside that was cancelled is no failure of those outside either.
+                let cause = match loss.filter(|fault| matches!(fault.reason, Reason::Cancelled)) {
+                    Some(fault) => held.faults.keep(Fault::clone(&fault)),
+                    None => held.fault(node.node(), Reason::Returned(text)),
+                };
+                held.graph.give_up(node.node(), cause);
+            } else if !node.is_done() {
+                released = held.graph.release(node.node());
+            }
+            shared.pump(held);
+            Ok(released?)
+        });
+        // As for guards.
+        self.outer.guards.remove(&node);
+        released.and(ended).map(|()| node)
     }
 
     /// Has all that was submitted to the section come before this node, and results where they were lent.

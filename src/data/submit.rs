@@ -95,6 +95,7 @@ impl Submission<'_> {
         if found.is_there {
             return Ok(before);
         }
+        self.store.end_refused(held);
         held.rank_others_as(rank);
         for claim in self.claims.iter().filter(|claim| claim.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
@@ -168,6 +169,19 @@ impl Submission<'_> {
                 Mode::Read => {}
                 Mode::Relaxed => state.validity.relaxes(&claim.bytes, place, &Node(handle.clone())),
                 _ => state.validity.writes(&claim.bytes, place, &Node(handle.clone())),
+            }
+        }
+    }
+
+    /// The same of an access of the program: if its bytes do not come, it never has them, and they are where they were.
+    pub fn note_behind(&self, there: &Handle, handle: &Handle) {
+        let used = self.store.next_use();
+        let both = [there, handle].map(|task| Node(task.clone()));
+        for claim in self.claims {
+            let (mut state, place) = (hal::locks::lock(&claim.record.state), claim.record.place(self.place));
+            state.used = used;
+            if claim.mode.is_write() {
+                state.validity.writes_behind(&claim.bytes, place, (&both[0], &both[1]), Node::progress);
             }
         }
     }

@@ -44,19 +44,41 @@ struct Copies<N> {
     is_relaxed: bool,
     /// Those others, as far as they may not have ended.
     beside: Vec<N>,
+    /// The copies before a writer that may not run.
+    before: Option<Box<Before<N>>>,
+}
+
+/// The copies of some bytes before a writer that does not run if a node before it fails.
+#[derive(Clone, Debug, PartialEq)]
+struct Before<N> {
+    /// The node before the writer.
+    entry: N,
+    copies: Copies<N>,
 }
 
 impl<N: Clone> Copies<N> {
+    /// They have these contents there, and nowhere else.
+    fn new(contents: Contents<N>, at: Locations) -> Copies<N> {
+        Copies { contents, at, arrivals: Vec::new(), is_relaxed: false, beside: Vec::new(), before: None }
+    }
+
     /// They are those of a node that writes there.
     fn write(&mut self, place: Location, writer: &N, is_relaxed: bool) {
         (self.contents, self.at) = (Contents::Writing(writer.clone()), Locations::only(place));
         self.is_relaxed = is_relaxed;
         self.arrivals.clear();
         self.beside.clear();
+        self.before = None;
+    }
+
+    /// No node has to be looked at any more.
+    fn is_settled(&self) -> bool {
+        self.arrivals.is_empty() && self.before.is_none() && !matches!(self.contents, Contents::Writing(_))
     }
 
     /// Forgets nodes that have ended.
     fn settle(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
+        self.settle_before(progress);
         self.settle_writers(progress);
         let Copies { contents, at, arrivals, .. } = self;
         let mut failed = None;
@@ -70,6 +92,21 @@ impl<N: Clone> Copies<N> {
         });
         if let Some(transfer) = failed.filter(|_| *at == Locations::NONE) {
             *contents = Contents::Lost(transfer);
+        }
+    }
+
+    /// The copies before a writer are forgotten when it is known to run, and are those again if it never does.
+    fn settle_before(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
+        while let Some(mut before) = self.before.take() {
+            match progress(&before.entry) {
+                Progress::Done => {}
+                Progress::Failed => *self = before.copies,
+                Progress::Pending => {
+                    before.copies.settle(progress);
+                    self.before = Some(before);
+                    return;
+                }
+            }
         }
     }
 
@@ -99,6 +136,29 @@ impl<N: Clone> Copies<N> {
     /// The transfer that brings the bytes there, if it may not have ended.
     fn arrival(&self, place: Location) -> Option<&N> {
         self.arrivals.iter().find(|(at, _)| *at == place).map(|(_, transfer)| transfer)
+    }
+
+    /// Whether no other memory has the bytes already.
+    fn is_only_at(&self, place: Location) -> bool {
+        let others = self.arrivals.iter().fold(self.at.without(place), |at, (arrival, _)| at.without(*arrival));
+        self.at.has(place) && others == Locations::NONE
+    }
+
+    /// Whether they were there before a writer that may not run, and nowhere else, nor on their way to `to`. Later
+    /// copies from there would come after the writer.
+    fn is_kept_at(&self, place: Location, to: Location) -> bool {
+        let Some(before) = &self.before else { return false };
+        let copies = &before.copies;
+        (copies.is_only_at(place) && !copies.at.has(to)) || copies.is_kept_at(place, to)
+    }
+
+    /// Their memory there goes.
+    fn leave(&mut self, place: Location) {
+        self.at = self.at.without(place);
+        self.arrivals.retain(|(at, _)| *at != place);
+        if let Some(before) = &mut self.before {
+            before.copies.leave(place);
+        }
     }
 
     /// The memory to copy from: the nearest in which the bytes are already, else the nearest to which they are on their
@@ -149,12 +209,7 @@ impl<N: Clone + PartialEq> Validity<N> {
     pub fn new(bytes: u64, at: Option<Location>) -> Validity<N> {
         let contents = at.map_or(Contents::Unwritten, |_| Contents::Written);
         let at = at.map_or(Locations::NONE, Locations::only);
-        Validity {
-            spans: Spans::new(
-                bytes,
-                Copies { contents, at, arrivals: Vec::new(), is_relaxed: false, beside: Vec::new() },
-            ),
-        }
+        Validity { spans: Spans::new(bytes, Copies::new(contents, at)) }
     }
 
     /// The needs of a node that uses these bytes there. They come from the memory of the highest `nearness`; one of 0
@@ -173,22 +228,24 @@ impl<N: Clone + PartialEq> Validity<N> {
     }
 
     /// The same for bytes that are to leave their memory, of those of which no other one has a copy already: they go to
-    /// `place`. A copy that is on its way may fail.
+    /// `place`. A copy that is on its way may fail. None if they must stay until it is known whether a writer runs
+    /// ([`Validity::writes_behind`]).
     pub fn needs_to_leave(
         &mut self,
         bytes: &Range<u64>,
         (from, place): (Location, Location),
         mut progress: impl FnMut(&N) -> Progress,
-    ) -> Needs<N> {
+    ) -> Option<Needs<N>> {
         self.settle(bytes, &mut progress);
         let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
+        let mut is_kept = false;
         self.spans.each(bytes, |bytes, copies| {
-            let others = copies.arrivals.iter().fold(copies.at.without(from), |at, (place, _)| at.without(*place));
-            if copies.at.has(from) && others == Locations::NONE {
+            is_kept |= copies.is_kept_at(from, place);
+            if copies.is_only_at(from) {
                 needs.add(bytes, copies, place, &|_| 1.0);
             }
         });
-        needs
+        (!is_kept).then_some(needs)
     }
 
     /// A transfer has been submitted that brings these bytes there.
@@ -205,15 +262,21 @@ impl<N: Clone + PartialEq> Validity<N> {
         self.spans.unite(bytes);
     }
 
-    /// A node that was to write these bytes has not been run, and it is known that no other node takes them for its
-    /// results: they are as they were `before`, where no later node writes.
-    pub fn restore(&mut self, bytes: &Range<u64>, writer: &N, before: &Validity<N>) {
-        before.spans.each(bytes, |bytes, was| {
-            self.spans.change(&bytes, |copies| {
-                if matches!(&copies.contents, Contents::Writing(node) | Contents::Lost(node) if node == writer) {
-                    copies.clone_from(was);
-                }
-            });
+    /// The same of a node that does not run if `entry` fails, which comes before it. Then no node takes these bytes for
+    /// its results: they are as they were before.
+    pub fn writes_behind(
+        &mut self,
+        bytes: &Range<u64>,
+        place: Location,
+        (entry, writer): (&N, &N),
+        mut progress: impl FnMut(&N) -> Progress,
+    ) {
+        self.settle(bytes, &mut progress);
+        self.spans.change(bytes, |all| {
+            let mut behind = Copies::new(Contents::Unwritten, Locations::NONE);
+            behind.write(place, writer, false);
+            let copies = std::mem::replace(all, behind);
+            all.before = Some(Box::new(Before { entry: entry.clone(), copies }));
         });
     }
 
@@ -232,10 +295,7 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// The memory of these bytes goes there. They are lost if they are up to date nowhere else.
     pub fn leaves(&mut self, bytes: &Range<u64>, place: Location) {
-        self.spans.change(bytes, |copies| {
-            copies.at = copies.at.without(place);
-            copies.arrivals.retain(|(at, _)| *at != place);
-        });
+        self.spans.change(bytes, |copies| copies.leave(place));
     }
 
     /// Each memory of these bytes, with nodes that have ended left out.
@@ -256,9 +316,8 @@ impl<N: Clone + PartialEq> Validity<N> {
     }
 
     fn settle(&mut self, bytes: &Range<u64>, progress: &mut impl FnMut(&N) -> Progress) {
-        let is_settled = |it: &Copies<N>| it.arrivals.is_empty() && !matches!(it.contents, Contents::Writing(_));
         let mut is_done = true;
-        self.spans.each(bytes, |_, copies| is_done &= is_settled(copies));
+        self.spans.each(bytes, |_, copies| is_done &= copies.is_settled());
         if !is_done {
             self.spans.change(bytes, |copies| copies.settle(progress));
         }

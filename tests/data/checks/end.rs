@@ -276,3 +276,30 @@ pub fn of_closed(rig: &Rig) -> Outcome {
     ensure!(matches!(error, Error::Closed { .. }), "{error}");
     Ok(())
 }
+
+/// Many that are held are each told why they fail: more than the failures that are kept.
+pub fn each_of_many_is_told(rig: &Rig) -> Outcome {
+    const MANY: usize = 300;
+    let mut bed = bed::open(rig)?;
+    let [source, _] = two_arrays(&bed)?;
+    let held = || bed.arrays.launch("held", (read(&source),), |_, _| Ok(More::Done)).held().submit();
+    let held = (0..MANY).map(|_| held()).collect::<Result<Vec<_>, _>>()?;
+    drop_arrays(&mut bed)?;
+    held.iter().try_for_each(has_failed)
+}
+
+/// A guard whose nodes never ran takes no other task's place: the results are there, also beside it.
+pub fn beside_a_section_that_is_lost(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let ([source, lost], results) = (two_arrays(&bed)?, PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?);
+    let results = bed.arrays.adopt(results)?;
+    let fails = bed.arrays.host("fails", (discard(&lost),), |_| Err("no such results".into())).submit()?;
+    ensure!(fails.wait().is_err(), "it fails");
+    let (section, _inside) = bed.arrays.section("lost", (read(&lost),)).open()?;
+    doors::add(&bed, "sum", &source, &source, &results).submit()?.wait()?;
+    bed.arrays.clone().finish()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    ensure!(section.end()?.wait().is_err(), "its array is lost");
+    let memory = results.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+    same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])
+}

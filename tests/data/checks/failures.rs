@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hal::{DevicePtr, Nanos};
+use hal::{DevicePtr, Nanos, Wait};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{discard, read, read_write, write};
+use overtake::data::{ArrayOptions, discard, read, read_write, write};
 use overtake::task::{Error, Handle, Lane, More};
 
 use crate::bed;
@@ -151,6 +151,68 @@ pub fn beside_the_host(rig: &Rig) -> Outcome {
     let kept = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
     rig.join(thread)?;
     same("the program's own memory", &kept[COUNT - 1], &7.0)?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// Of two threads that wait to change an array each finds what the other has left, also if a reader before them fails.
+pub fn beside_two_of_the_host(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let array = Arc::new(bed.arrays.array_of(&[1_u32; COUNT])?);
+    for value in [1, 3, 5] {
+        // Now the device alone has it.
+        bed.arrays.launch("stays", (read_write(&array),), |_, _| Ok(More::Done)).submit()?.wait()?;
+        let fails = |_: &mut Lane<'_>, _: &[DevicePtr]| -> Result<More, _> { Err("no such picture".into()) };
+        let reads = bed.arrays.launch("reads", (read(&array),), fails).held().submit()?;
+        let threads = [(); 2].map(|()| {
+            let array = Arc::clone(&array);
+            rig.spawn("changes", move |_| {
+                array.change()?.iter_mut().for_each(|each| *each += 1);
+                Ok(())
+            })
+        });
+        rig.driver().host().sleep(Nanos::from_ms(1));
+        reads.release()?;
+        threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+        same("what both have written", &array.read()?[COUNT - 1], &(value + 2))?;
+    }
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// A reader that has failed is on its lane until that comes there. The host waits, and does not ask all the time.
+pub fn behind_work_of_its_lane(rig: &Rig) -> Outcome {
+    const ACCESS: &str = "write on the host";
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let bed = bed::open_ranked(rig, ArrayOptions::default(), move |task| {
+        count.fetch_add(u32::from(task.name == ACCESS), Ordering::AcqRel);
+        0
+    })?;
+    let (array, other) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+    read(&array).to_device()?.wait()?;
+    let gate = rig.new_gate();
+    let opens = gate.clone();
+    let long = bed.arrays.launch("long", (discard(&other),), move |lane, _| {
+        lane.driver().mem_op(lane.stream(), gate.wait())?;
+        Ok(More::Done)
+    });
+    long.submit()?;
+    let fails = |_: &mut Lane<'_>, _: &[DevicePtr]| -> Result<More, _> { Err("no such picture".into()) };
+    let reads = bed.arrays.launch("reads", (read(&array),), fails).submit()?;
+    let host = rig.driver().host();
+    let is_launched = host.wait_until(Some(host.now() + Nanos::from_ms(1_000)), &mut || reads.is_launched());
+    ensure!(is_launched == Wait::Met && !reads.is_done(), "it waits for its lane");
+    let opener = rig.spawn("opens", move |driver| {
+        driver.host().sleep(Nanos::from_ms(10));
+        opens.open();
+        Ok(())
+    });
+    array.change()?.fill(2.0);
+    rig.join(opener)?;
+    ensure!(reads.wait().is_err(), "it fails");
+    let asked = asked.load(Ordering::Acquire);
+    ensure!((1..=24).contains(&asked), "it has asked {asked} times");
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

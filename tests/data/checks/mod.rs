@@ -20,6 +20,7 @@ mod room;
 mod scenarios;
 mod sections;
 pub mod serial;
+pub mod shared;
 pub mod storms;
 mod streams;
 pub mod threads;
@@ -50,8 +51,10 @@ pub const ALL: &[(&str, Check)] = checks! {
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
         in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
-        is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed;
-    failures: of_a_computation unwritten aliased repeated beside_the_host;
+        is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed each_of_many_is_told
+        beside_a_section_that_is_lost;
+    failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
+        behind_work_of_its_lane;
     full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
@@ -64,11 +67,12 @@ pub const ALL: &[(&str, Check)] = checks! {
         behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
-    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere;
+    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one are_cancelled_as_one take_nothing_later
         span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
+    shared: values;
     storms: values closes;
     streams: pass_no_failure_on;
     threads: submit_in_functions;

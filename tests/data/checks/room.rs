@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Nanos};
-use overtake::data::{Array, ArrayOptions};
+use overtake::data::{Array, ArrayOptions, read};
 use overtake::heap::HeapOptions;
-use overtake::task::Error;
+use overtake::task::{Error, More};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -172,4 +172,34 @@ pub fn valid_elsewhere(rig: &Rig) -> Outcome {
     same("copies to the host", &(gone.downloads - left.downloads), &if links { 2 } else { 3 })?;
     let seen = arrays.iter().map(|array| array.read().map(|seen| seen[COUNT - 1])).collect::<Result<Vec<_>, _>>()?;
     same("the values", &seen, &vec![2.0, 4.0, 4.0, 4.0])
+}
+
+/// The host waits to overwrite an array that is on the device alone. It stays there until the host has it: the access
+/// may fail, and then the array is as it was.
+pub fn while_the_host_waits(rig: &Rig) -> Outcome {
+    let bed = small(rig, 1)?;
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    let (one, host) = (Arc::new(one), rig.driver().host());
+    double(&bed, &one)?;
+    settle(rig, &bed)?;
+    let reads = bed.arrays.launch("reads", (read(&one),), |_, _| Ok(More::Done)).held().submit()?;
+    let overwrites = {
+        let one = Arc::clone(&one);
+        rig.spawn("overwrites", move |_| Ok(one.overwrite().map(drop)))
+    };
+    host.sleep(Nanos::from_ms(1));
+    let needs_room = rig.spawn("needs room", move |_| {
+        read(&five).to_device()?.wait()?;
+        Ok(five)
+    });
+    host.sleep(Nanos::from_ms(3));
+    same("arrays that left", &bed.arrays.statistics().evictions, &0)?;
+    bed.arrays.clone().finish()?;
+    ensure!(reads.wait().is_err(), "nothing has started it");
+    let error = rig.join(overwrites)?.expect_err("it has waited for that");
+    ensure!(error.to_string().contains("its arrays were dropped"), "{error}");
+    let five = rig.join(needs_room)?;
+    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[2.0, 5.0])?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

@@ -82,11 +82,14 @@ struct Program {
     added: Arc<AtomicU32>,
     held: Vec<Handle>,
     handles: Vec<Handle>,
+    /// Those of the steps that fail.
+    failing: Vec<Handle>,
 }
 
 /// The end of a thread's part.
 struct Report {
     handles: Vec<Handle>,
+    failing: Vec<Handle>,
     inner: Arc<Array<u32>>,
     added: Arc<AtomicU32>,
 }
@@ -108,6 +111,7 @@ impl Program {
             added: Arc::default(),
             held: Vec::new(),
             handles: Vec::new(),
+            failing: Vec::new(),
         };
         program.mine = (0..ARRAYS).map(|_| program.fresh().expect("memory of the host")).collect();
         program
@@ -121,7 +125,7 @@ impl Program {
         if self.dispatcher.is_some() || self.beside != Beside::Close {
             self.let_go()?;
         }
-        Ok(Report { handles: self.handles, inner: self.inner, added: self.added })
+        Ok(Report { handles: self.handles, failing: self.failing, inner: self.inner, added: self.added })
     }
 
     fn step(&mut self) -> Outcome {
@@ -245,6 +249,7 @@ impl Program {
             Err(_) if self.is_beset() => return Ok(()),
             Err(error) => return Err(Failure::new(error)),
         };
+        self.failing.extend(Some(task.clone()).filter(|_| fails));
         self.handles.push(task);
         let (value, source, is_behind) =
             (self.mine[from].value + more, self.mine[from].contents, self.mine[to].is_used_in_vain);
@@ -389,7 +394,10 @@ pub fn storm(rig: &Rig, overtake: &Arc<Overtake>, beside: Beside, seed: u64, beg
     let has_ended = |report: &Report| report.handles.iter().all(Handle::is_done);
     let mut is_over = || Arc::strong_count(&token) == 1 && reports.iter().all(has_ended);
     let ends = host.wait_until(Some(host.now() + Nanos::from_ms(20_000)), &mut is_over);
-    same("the end of the last function and task", &ends, &Wait::Met)
+    same("the end of the last function and task", &ends, &Wait::Met)?;
+    let mut failing = reports.iter().flat_map(|report| &report.failing);
+    ensure!(failing.all(|task| matches!(task.outcome(), Some(Err(_)))), "all steps that fail do");
+    Ok(())
 }
 
 pub fn storms(rig: &Rig, overtake: &Arc<Overtake>, beside: Beside, programs: u64) -> Outcome {

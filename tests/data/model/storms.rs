@@ -6,13 +6,14 @@ use hal::{Code, Driver};
 use overtake::data::ArrayOptions;
 
 use crate::bed;
+use crate::checks::shared;
 use crate::checks::storms::{Beside, storm, storms};
 use crate::failure::{Failure, Outcome, ensure};
 use crate::faulty::Faulty;
 use crate::model::on_real_time;
 use crate::prng::Prng;
 
-const PROGRAMS: u64 = 60;
+const PROGRAMS: u64 = 40;
 /// Each opens a layer.
 const PROGRAMS_FAULTY: u64 = 24;
 /// A program makes about as many calls.
@@ -23,7 +24,8 @@ pub fn in_real_time() -> Outcome {
     on_real_time(|rig| {
         let bed = bed::open(rig)?;
         storms(rig, &bed.overtake, Beside::Nothing, PROGRAMS)?;
-        storms(rig, &bed.overtake, Beside::Close, PROGRAMS)
+        storms(rig, &bed.overtake, Beside::Close, PROGRAMS)?;
+        shared::programs(rig, &bed.overtake, PROGRAMS)
     })
 }
 

@@ -1,0 +1,195 @@
+//! Arrays that threads share, on a device that is too small for all. Readers fail, and the arrays end at any time: an
+//! access of the host finds what the last one has left, and only the end refuses one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::Nanos;
+use overtake::Overtake;
+use overtake::buffer::PinnedBuffer;
+use overtake::data::{Array, ArrayOptions, Arrays, read, read_write};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::heap::HeapOptions;
+use overtake::task::{Error, Handle, More};
+
+use crate::bed;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const PROGRAMS: u64 = 12;
+const PROGRAMS_REAL: u64 = 40;
+const THREADS: u64 = 4;
+const STEPS: u64 = 10;
+const ARRAYS: u64 = 4;
+/// Elements of an array, which fills a page.
+const COUNT: usize = 16 << 10;
+const PAGE_BYTES: u64 = 4 * COUNT as u64;
+const PAGES: u64 = 2;
+
+/// What happens beside readers that fail and accesses of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    /// The arrays end.
+    End,
+    /// Computations write. They are not run behind an access that is refused, and their results are lost then.
+    Writers,
+}
+
+struct Shared {
+    array: Array<u32>,
+    /// The value of all elements. Who has them to change changes this.
+    value: AtomicU32,
+}
+
+impl Shared {
+    fn check(&self, seen: &[u32]) -> Outcome {
+        let value = self.value.load(Ordering::Acquire);
+        same("the elements", &[seen[0], seen[COUNT / 2], seen[COUNT - 1]], &[value; 3])
+    }
+}
+
+/// One thread's part.
+struct Part {
+    arrays: Arrays,
+    all: Arc<Vec<Shared>>,
+    beside: Beside,
+    prng: Prng,
+    /// Readers that fail.
+    failing: Vec<Handle>,
+}
+
+impl Part {
+    fn run(mut self, host: &dyn hal::Host) -> Result<Vec<Handle>, Failure> {
+        for number in 0..STEPS {
+            self.step(host).map_err(|failure| Failure::from_text(format!("step {number}: {failure}")))?;
+        }
+        Ok(self.failing)
+    }
+
+    fn step(&mut self, host: &dyn hal::Host) -> Outcome {
+        let all = Arc::clone(&self.all);
+        let one = &all[self.prng.below(ARRAYS) as usize];
+        match self.prng.below(8) {
+            0..3 => self.reads(one, host),
+            3 => match one.array.read() {
+                Ok(seen) => one.check(&seen),
+                Err(refused) => self.told(refused),
+            },
+            4 | 5 => match one.array.change() {
+                Ok(mut guard) => {
+                    one.check(&guard)?;
+                    guard.fill(one.value.fetch_add(1, Ordering::AcqRel) + 1);
+                    Ok(())
+                }
+                Err(refused) => self.told(refused),
+            },
+            6 => match one.array.overwrite() {
+                Ok(mut guard) => {
+                    let value = self.prng.below(1000) as u32;
+                    one.value.store(value, Ordering::Release);
+                    guard.fill(value);
+                    Ok(())
+                }
+                Err(refused) => self.told(refused),
+            },
+            _ if self.beside == Beside::Writers => {
+                self.arrays.launch("stays", (read_write(&one.array),), |_, _| Ok(More::Done)).submit()?;
+                Ok(())
+            }
+            _ => Ok(read(&one.array).to_device().map(drop)?),
+        }
+    }
+
+    /// A reader on the device, before which others begin to wait for it.
+    fn reads(&mut self, one: &Shared, host: &dyn hal::Host) -> Outcome {
+        let fails = self.prng.below(3) > 0;
+        let reads = self.arrays.launch("reads", (read(&one.array),), move |_, _| match fails {
+            true => Err("as planned".into()),
+            false => Ok(More::Done),
+        });
+        let task = reads.held().submit()?;
+        self.failing.extend(Some(task.clone()).filter(|_| fails));
+        host.sleep(Nanos::from_us(self.prng.below(200)));
+        let released = task.release();
+        ensure!(released.is_ok() || task.is_done(), "{released:?}");
+        Ok(())
+    }
+
+    /// An access was refused.
+    fn told(&self, refused: Error) -> Outcome {
+        match self.beside {
+            Beside::Writers => Ok(()),
+            Beside::End if refused.to_string().contains("its arrays were dropped") => Ok(()),
+            _ => Err(Failure::new(refused)),
+        }
+    }
+}
+
+/// The arrays, the first of them in memory of the program. At first the device alone has them, as far as it has room.
+fn shared(overtake: &Arc<Overtake>, arrays: &Arrays) -> Result<Vec<Shared>, Failure> {
+    let mut all = Vec::new();
+    for number in 0..ARRAYS {
+        let array = match number {
+            0 => arrays.adopt(PinnedBuffer::<u32>::new(overtake, COUNT)?)?,
+            _ => arrays.array(&[COUNT])?,
+        };
+        array.overwrite()?.fill(7);
+        all.push(Shared { array, value: AtomicU32::new(7) });
+    }
+    for one in all.iter().rev() {
+        arrays.launch("stays", (read_write(&one.array),), |_, _| Ok(More::Done)).submit()?.wait()?;
+    }
+    Ok(all)
+}
+
+fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
+    let (host, mut prng) = (rig.driver().host(), Prng::new(seed));
+    let beside = [Beside::Nothing, Beside::End, Beside::End, Beside::Writers][seed as usize % 4];
+    let options = DispatchOptions { lanes: 2, ..DispatchOptions::default() };
+    let dispatcher = Dispatcher::open(overtake, options)?;
+    let device = HeapOptions { page_bytes: PAGE_BYTES, max_bytes: PAGES * PAGE_BYTES, ..HeapOptions::default() };
+    let arrays = Arrays::open(&dispatcher, ArrayOptions { device, ..ArrayOptions::default() })?;
+    let all = Arc::new(shared(overtake, &arrays)?);
+    let part = |thread| {
+        let (arrays, all, prng) = (arrays.clone(), Arc::clone(&all), Prng::new(seed * THREADS + thread));
+        let part = Part { arrays, all, beside, prng, failing: Vec::new() };
+        rig.spawn("part", move |driver| part.run(driver.host()))
+    };
+    let threads: Vec<_> = (0..THREADS).map(part).collect();
+    for _ in 0..if beside == Beside::End { 3 } else { 0 } {
+        host.sleep(Nanos::from_us(prng.below(300)));
+        arrays.clone().finish()?;
+    }
+    let failing = threads.into_iter().map(|thread| rig.join(thread)).collect::<Result<Vec<_>, _>>()?;
+    let refused = |one: &Shared| one.array.read().map_err(Failure::new).and_then(|seen| one.check(&seen)).err();
+    let lost = all.iter().find_map(refused).filter(|_| beside != Beside::Writers);
+    let ended = arrays.finish();
+    ensure!(failing.iter().flatten().all(|task| matches!(task.outcome(), Some(Err(_)))), "all readers that fail do");
+    if let Some(lost) = lost {
+        return Err(Failure::from_text(format!("in the end: {lost}")));
+    }
+    drop(dispatcher);
+    if beside != Beside::Writers {
+        ended?;
+        let all = Arc::into_inner(all).ok_or_else(|| Failure::new("no thread is left"))?;
+        let Shared { array, value } = all.into_iter().next().expect("there are some");
+        let memory = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+        same("the program's own memory", &memory[COUNT - 1], &value.into_inner())?;
+    }
+    Ok(())
+}
+
+pub fn programs(rig: &Rig, overtake: &Arc<Overtake>, programs: u64) -> Outcome {
+    (0..programs).try_for_each(|seed| {
+        let end = program(rig, overtake, seed);
+        end.map_err(|error| Failure::from_text(format!("program {seed}: {error}")))
+    })
+}
+
+/// Nothing is lost but with its writer.
+pub fn values(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    programs(rig, &bed.overtake, if rig.driver().host().is_virtual() { PROGRAMS } else { PROGRAMS_REAL })
+}
