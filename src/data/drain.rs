@@ -22,6 +22,9 @@ pub(super) fn was_given_up(fault: &Fault) -> bool {
     matches!(&fault.reason, Reason::Returned(reason) if reason == DROPPED)
 }
 
+/// So often results are copied to their memory anew, while other threads submit readers that fail.
+const ROUNDS_MAX: u32 = 100;
+
 const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
 
 impl Store {
@@ -32,18 +35,33 @@ impl Store {
             return Err(Code::NOT_PERMITTED.at("overtake arrays finish").because(INSIDE).into());
         }
         self.fail_the_stuck()?;
-        let (adopted, mut transfers) = (self.adopted(), Vec::new());
-        let mut written = Ok(());
-        // Of all of them, also where some fail.
-        for (record, home) in &adopted {
+        let adopted = self.adopted();
+        let mut rounds = 1;
+        loop {
+            let (written, transfers) = self.write_all_back(&adopted);
+            let ended = self.await_the_end();
+            let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
+            let stuck = |transfer: &Handle| Err(Error::Stuck { task: transfer.name() });
+            let arrived = transfers.iter().try_for_each(|one| one.outcome().unwrap_or_else(|| stuck(one)));
+            match &arrived {
+                // A reader that has failed, and an access of the host behind it, take nothing from the contents.
+                Err(Error::NotRun { fault, .. })
+                    if kept.is_ok() && ended.is_ok() && !was_given_up(fault) && rounds < ROUNDS_MAX =>
+                {
+                    rounds += 1;
+                }
+                _ => return written.and(kept).and(arrived).and(ended),
+            }
+        }
+    }
+
+    /// Of all of them, also where some fail.
+    fn write_all_back(&self, adopted: &[(Arc<Record>, Location)]) -> (Result<(), Error>, Vec<Handle>) {
+        let (mut written, mut transfers) = (Ok(()), Vec::new());
+        for (record, home) in adopted {
             written = written.and(self.write_back(record, *home, &mut transfers));
         }
-        let ended = self.await_the_end();
-        let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
-        let arrived = transfers
-            .iter()
-            .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })));
-        written.and(kept).and(arrived).and(ended)
+        (written, transfers)
     }
 
     /// Whether the calling thread runs a function of a task, which may not wait for others.
