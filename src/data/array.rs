@@ -29,13 +29,6 @@ pub struct Array<T: Pod> {
 /// The arrays that a section is lent, in the order of its uses.
 pub struct LentArrays(Vec<Arc<Record>>);
 
-impl<T: Pod> Array<T> {
-    /// As long as it is there the array has another view ([`Array::is_sole`]).
-    pub(super) fn as_view(&self) -> Arc<()> {
-        Arc::clone(&self.views)
-    }
-}
-
 impl LentArrays {
     pub(super) fn of(lent: &[Arc<Record>]) -> LentArrays {
         LentArrays(lent.to_vec())
@@ -50,6 +43,11 @@ impl<T: Pod> Array<T> {
     pub(super) fn new(store: &Arc<Store>, shape: &[usize], memory: Option<Adopted>) -> Result<Array<T>, Error> {
         let record = Record::new(store, bytes_of::<T>(shape)?, memory)?;
         Ok(Array::of(record, shape.to_vec()))
+    }
+
+    /// As long as it is there the array has another view ([`Array::is_sole`]).
+    pub(super) fn as_view(&self) -> Arc<()> {
+        Arc::clone(&self.views)
     }
 
     /// All of this record.

@@ -21,6 +21,17 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Of these bytes, for the library itself.
+    pub(super) fn of(record: Arc<Record>, bytes: Range<u64>, mode: Mode) -> Claim {
+        Claim { record, bytes, mode, reducer: None, _view: None }
+    }
+
+    /// The same of all bytes.
+    pub(super) fn whole(record: Arc<Record>, mode: Mode) -> Claim {
+        let bytes = 0..record.bytes;
+        Claim::of(record, bytes, mode)
+    }
+
     /// The same as the graph knows it.
     pub(super) fn access(&self) -> Access {
         let is_whole = self.bytes == (0..self.record.bytes);

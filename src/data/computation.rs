@@ -245,9 +245,8 @@ impl<'c> Computation<'c> {
     /// Submits it. If it `may_wait`, it stays as it is where the dispatcher is full.
     fn try_submit(&mut self, may_wait: bool) -> Result<Handle, Error> {
         self.priority = self.priority.max(self.store.least);
-        let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
-        Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 }
-            .refuse_foreign()?;
+        let store = self.store;
+        self.unplaced().refuse_foreign()?;
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
         let chosen = match self.place {
@@ -326,17 +325,20 @@ impl<'c> Computation<'c> {
 impl Computation<'_> {
     /// Refuses what a check of a kernel does not see ([`crate::data::Arrays::call`]).
     pub(super) fn refuse_for_call(&self, kernel: &Kernel) -> Result<(), Error> {
-        let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
-        let asked =
-            Submission { store, name, priority, place, claims: &self.claims, after: &[], behind: None, expected_ns: 0 };
+        let asked = self.unplaced();
         asked.refuse_aliases()?;
         if self.claims.iter().any(|claim| claim.record.is_token) {
             return Err(asked.refused(TOKEN));
         }
-        if !kernel.is_of(&*store.tasks.shared().driver) {
+        if !kernel.is_of(&*self.store.tasks.shared().driver) {
             return Err(asked.refused(ELSEWHERE));
         }
         Ok(())
+    }
+
+    /// What it uses, before a place is chosen for it.
+    fn unplaced(&self) -> Submission<'_> {
+        Submission::of(self.store, self.name, self.priority, Location::Host, &self.claims)
     }
 }
 

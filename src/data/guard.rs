@@ -82,7 +82,7 @@ impl Hold {
             Location::Host if claim.mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access = Submission { store, name, priority, place: at, claims, after: &[], behind: None, expected_ns: 0 };
+        let access = Submission::of(store, name, priority, at, claims);
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;

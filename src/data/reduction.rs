@@ -62,7 +62,7 @@ impl<'s> Submission<'s> {
                 None => self.start(claim, reducer)?,
             };
             own.reduced.push((Arc::clone(&claim.record), Arc::clone(&partial)));
-            own.claims.to_mut()[at] = whole(partial, Mode::ReadWrite);
+            own.claims.to_mut()[at] = Claim::whole(partial, Mode::ReadWrite);
         }
         Ok(own)
     }
@@ -80,7 +80,7 @@ impl<'s> Submission<'s> {
     /// Starts a partial result from the identity.
     fn start(&self, claim: &Claim, reducer: Reducer) -> Result<Arc<Record>, Error> {
         let record = Record::new(self.store, claim.bytes.end - claim.bytes.start, None)?;
-        let (claims, name) = ([whole(Arc::clone(&record), Mode::Discard)], format!("{}: identity", self.name));
+        let (claims, name) = ([Claim::whole(Arc::clone(&record), Mode::Discard)], format!("{}: identity", self.name));
         let start = Submission { claims: &claims, name: &name, after: &[], behind: None, ..*self };
         let (tasks, bytes, identity) = (&self.store.tasks, record.bytes, (reducer.identity)());
         let begun = start.begin()?;
@@ -108,12 +108,6 @@ impl<'s> Submission<'s> {
         self.store.reduced.add(&claim.record);
         Ok(record)
     }
-}
-
-/// All bytes of a record.
-fn whole(record: Arc<Record>, mode: Mode) -> Claim {
-    let bytes = 0..record.bytes;
-    Claim { record, bytes, mode, reducer: None, _view: None }
 }
 
 /// Sets each element of some memory: all bytes to the first one's, then those apart that are others.
@@ -157,7 +151,7 @@ impl Record {
 
     /// Combines all results with the bytes.
     pub fn settle(self: &Arc<Record>, name: &str, priority: Priority) -> Result<(), Error> {
-        while let Some(partial) = self.partial_before(&whole(Arc::clone(self), Mode::ReadWrite)) {
+        while let Some(partial) = self.partial_before(&Claim::whole(Arc::clone(self), Mode::ReadWrite)) {
             self.combine(&partial, name, priority)?;
         }
         Ok(())
@@ -166,25 +160,9 @@ impl Record {
     /// Combines a result with the bytes, by a task of the host, if no other thread has done so.
     fn combine(self: &Arc<Record>, partial: &Partial, name: &str, priority: Priority) -> Result<(), Error> {
         let (store, name, reducer) = (&self.store, format!("{name}: combine"), partial.reducer);
-        let target = Claim {
-            record: Arc::clone(self),
-            bytes: partial.bytes.clone(),
-            mode: Mode::ReadWrite,
-            reducer: None,
-            _view: None,
-        };
-        let claims = [target, whole(Arc::clone(&partial.record), Mode::Read)];
-        let place = Location::Host;
-        let submission = Submission {
-            store,
-            name: &name,
-            priority,
-            place,
-            claims: &claims,
-            after: &[],
-            behind: None,
-            expected_ns: 0,
-        };
+        let target = Claim::of(Arc::clone(self), partial.bytes.clone(), Mode::ReadWrite);
+        let claims = [target, Claim::whole(Arc::clone(&partial.record), Mode::Read)];
+        let submission = Submission::of(store, &name, priority, Location::Host, &claims);
         let begun = submission.begin()?;
         if !self.has_partial(&partial.record) {
             return Ok(());
@@ -231,16 +209,7 @@ mod tests {
         let array = arrays.array_of(&[1_u32, 2]).unwrap();
         let (record, claims) = (&array.record, [reduce(&array, Sum).claim()]);
         let (store, place, priority) = (&record.store, Location::Device(0), Priority::LOWEST);
-        let asked = Submission {
-            store,
-            name: "adds",
-            priority,
-            place,
-            claims: &claims,
-            after: &[],
-            behind: None,
-            expected_ns: 0,
-        };
+        let asked = Submission::of(store, "adds", priority, place, &claims);
         let (one, other) = (asked.own().unwrap(), asked.own().unwrap());
         assert!(one.is_current() && other.is_current());
         assert!(!Arc::ptr_eq(&one.reduced[0].1, &other.reduced[0].1), "both are used");
@@ -277,7 +246,7 @@ mod tests {
             Ok(())
         });
         add.submit().unwrap();
-        let (record, reader) = (&array.record, whole(Arc::clone(&array.record), Mode::Read));
+        let (record, reader) = (&array.record, Claim::whole(Arc::clone(&array.record), Mode::Read));
         let found = [(); 2].map(|()| record.partial_before(&reader).unwrap());
         found.iter().for_each(|partial| record.combine(partial, "reads", Priority::LOWEST).unwrap());
         assert_eq!(array.read().unwrap().to_vec(), [6]);

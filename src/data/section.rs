@@ -77,17 +77,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
         let Opening { store, name, uses, place, priority } = self;
         let priority = priority.max(store.least);
         let claims = uses.claims();
-        Submission {
-            store,
-            name,
-            priority,
-            place: Location::Host,
-            claims: &claims,
-            after: &[],
-            behind: None,
-            expected_ns: 0,
-        }
-        .refuse_foreign()?;
+        Submission::of(store, name, priority, Location::Host, &claims).refuse_foreign()?;
         let chosen = match place {
             Where::At(place) => match store.named(name, place)? {
                 Location::Host => None,
@@ -96,8 +86,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
             Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let asked =
-            Submission { store, name, priority, place, claims: &claims, after: &[], behind: None, expected_ns: 0 };
+        let asked = Submission::of(store, name, priority, place, &claims);
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
             return Err(asked.refused(REDUCED));
@@ -197,20 +186,12 @@ impl Section {
 
     /// A use of all that it is lent.
     fn whole(&self, mode: Mode) -> Vec<Claim> {
-        let claim = |record: &Arc<Record>| Claim {
-            record: Arc::clone(record),
-            bytes: 0..record.bytes,
-            mode,
-            reducer: None,
-            _view: None,
-        };
-        self.lent.iter().map(claim).collect()
+        self.lent.iter().map(|record| Claim::whole(Arc::clone(record), mode)).collect()
     }
 
     /// A task of the section itself.
     fn submission(&self) -> Submission<'_> {
-        let (store, place, priority) = (&self.arrays.store, self.place, self.priority);
-        Submission { store, name: &self.name, priority, place, claims: &[], after: &[], behind: None, expected_ns: 0 }
+        Submission::of(&self.arrays.store, &self.name, self.priority, self.place, &[])
     }
 
     /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed

@@ -46,6 +46,19 @@ pub(super) struct Submission<'s> {
     pub expected_ns: u64,
 }
 
+impl<'s> Submission<'s> {
+    /// One behind no others, of which no time is known.
+    pub fn of(
+        store: &'s Arc<Store>,
+        name: &'s str,
+        priority: Priority,
+        place: Location,
+        claims: &'s [Claim],
+    ) -> Submission<'s> {
+        Submission { store, name, priority, place, claims, after: &[], behind: None, expected_ns: 0 }
+    }
+}
+
 impl Submission<'_> {
     /// Has memory for all that it uses. The submitting thread makes it, without a lock.
     pub fn ensure(&self) -> Result<(), Error> {

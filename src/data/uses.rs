@@ -133,6 +133,6 @@ impl<'a, R: Right> Use<'a, R> {
         let is_token = self.array.is_token();
         let bytes = if is_token { 0..1 } else { self.elements.start as u64 * size..self.elements.end as u64 * size };
         let (record, view) = (Arc::clone(&self.array.record), Some(self.array.as_view()));
-        Claim { record, bytes, mode: self.mode, reducer: None, _view: view }
+        Claim { _view: view, ..Claim::of(record, bytes, self.mode) }
     }
 }
