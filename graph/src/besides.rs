@@ -35,7 +35,7 @@ impl Graph {
         besides: &Besides<'_>,
     ) -> Result<NodeId, Refused> {
         self.make_room_for_edges(1, spec, spec.after.iter().chain(besides.all()))?;
-        let edges = besides.all().filter(|id| self.nodes.is_live(**id)).count() as u32;
+        let edges = besides.all().filter(|id| self.nodes.is_in_order(**id)).count() as u32;
         // The node finds others by its uses meanwhile, and gets no room that these need.
         self.edges.reserve_besides(edges);
         let spec = Spec { references: spec.references + 1, ..*spec };
@@ -74,10 +74,15 @@ impl Graph {
                 self.link(first, node, self.mark(first, node, Some(Mark::Launched)), true);
             }
         }
-        for first in besides.in_order {
+        self.follow_in_order(node, besides.in_order, true);
+    }
+
+    /// The node comes after these, and does not fail with them. It was asked to, or data asks for it.
+    pub(crate) fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
+        for first in after {
             let found = self.nodes.find(*first).filter(|first| self.nodes[*first].stage != Stage::Ended);
             if let Some(first) = found.filter(|first| !self.has_edge(*first, node)) {
-                self.link_in_order(first, node);
+                self.link_in_order(first, node, is_asked);
             }
         }
     }
@@ -96,7 +101,7 @@ impl Graph {
     }
 
     /// As [`Graph::link`], of an edge that passes no failure on.
-    fn link_in_order(&mut self, first: u32, then: u32) {
+    fn link_in_order(&mut self, first: u32, then: u32, is_asked: bool) {
         let mark = self.mark(first, then, None);
         let is_counted = self.nodes[first].stage != Stage::Launched || mark != Mark::Launched;
         if is_counted {
@@ -105,7 +110,7 @@ impl Graph {
             let [from, to] = crate::nodes::two(self.nodes.slots(), first, then);
             self.lanes.offer(from, to);
         }
-        let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, false, is_counted) };
+        let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, is_asked, is_counted) };
         self.edges.link(self.nodes.slots(), edge);
         self.raise(first, self.nodes[then].effective);
     }

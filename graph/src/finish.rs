@@ -42,25 +42,47 @@ impl Graph {
     /// become a part of the list of ended nodes at once.
     #[inline]
     fn end_run(&mut self, lane: u8, value: u64) {
-        let first = self.lanes.first_in_flight(lane);
+        let mut first = self.lanes.first_in_flight(lane);
         let (mut node, mut last) = (first, NONE);
         let is_usual = self.is_usual;
         let mut slots = self.nodes.slots();
         while let Some(slot) = slots.get(node as usize)
             && slot.value <= value
         {
-            last = node;
+            let it = node;
             node = self.lanes.next_in_flight(lane, node, slot.next);
-            if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, last)) {
+            if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, it)) {
                 self.lanes.set_first_in_flight(lane, node);
-                self.leave(last);
+                if self.leave_early(it, Pair { first, last }) {
+                    (first, last) = (node, NONE);
+                    slots = self.nodes.slots();
+                    continue;
+                }
                 slots = self.nodes.slots();
             }
+            last = it;
         }
         if last != NONE {
             self.lanes.set_first_in_flight(lane, node);
             self.put_ended(Pair { first, last });
         }
+    }
+
+    /// A node of a lane leaves. If it has failed, and its lane was reported before another one that it has joined, it
+    /// stays in the order, and those before it in the lane have ended. Returns whether that is so.
+    #[inline(never)]
+    fn leave_early(&mut self, node: u32, before: Pair) -> bool {
+        let slot = &self.nodes[node];
+        let is_early = slot.poison.is_some() && slot.into != NONE && !self.is_physx();
+        if !is_early {
+            self.leave(node);
+            return false;
+        }
+        if before.last != NONE {
+            self.put_ended(before);
+        }
+        self.leave_out(node);
+        true
     }
 
     /// These nodes, which are linked, have ended.
@@ -97,7 +119,7 @@ impl Graph {
             at = None;
             match kind.is_device() {
                 true => at = self.submit(node),
-                false => self.end(node),
+                false => self.leave_out(node),
             }
         }
         if self.is_physx() && kind.is_device() {
@@ -121,7 +143,7 @@ impl Graph {
         let slot = &mut self.nodes[node];
         slot.poison = slot.poison.or(Some(cause));
         (slot.references, slot.held) = (0, 0);
-        self.end(node);
+        self.leave_out(node);
         self.settle();
         true
     }
@@ -132,7 +154,7 @@ impl Graph {
         let Some(node) = self.nodes.find(node) else { return false };
         let slot = &self.nodes[node];
         match slot.stage {
-            Stage::Waiting => !slot.is_absent,
+            Stage::Waiting => !slot.is_absent && !slot.is_left,
             Stage::Ready => slot.turns == 0 && !(self.is_physx() && slot.kind.is_device()),
             _ => false,
         }
@@ -169,17 +191,27 @@ impl Graph {
     /// graph full.
     #[inline]
     pub fn ended(&mut self) -> Option<Ended> {
-        let node = self.ended.first;
-        if node == NONE {
-            return None;
+        loop {
+            if !self.left.is_empty()
+                && let Some(ended) = self.next_left()
+            {
+                return Some(ended);
+            }
+            let node = self.ended.first;
+            if node == NONE {
+                return None;
+            }
+            let slot = &mut self.nodes[node];
+            self.ended.first = slot.next;
+            let outcome = slot.poison.map_or(Ok(()), Err);
+            let id = NodeId { index: node, generation: slot.generation };
+            let ended = Ended { node: id, outcome, turns: slot.turns };
+            let is_told = std::mem::take(&mut slot.is_left);
+            self.nodes.give_back(node);
+            if !is_told {
+                return Some(ended);
+            }
         }
-        let slot = &self.nodes[node];
-        self.ended.first = slot.next;
-        let outcome = slot.poison.map_or(Ok(()), Err);
-        let id = NodeId { index: node, generation: slot.generation };
-        let ended = Ended { node: id, outcome, turns: slot.turns };
-        self.nodes.give_back(node);
-        Some(ended)
     }
 
     /// No node of the device is launched from now on.
@@ -216,9 +248,6 @@ impl Graph {
         let has_history = slot.into & slot.points != NONE; // one of them is not `NONE`
         slot.out.first = NONE;
         self.leave_successors(edge, poison);
-        if poison.is_some() {
-            self.bequeath(node, node);
-        }
         if has_history {
             self.leave_history(node);
         }
@@ -246,7 +275,6 @@ impl Graph {
     #[inline(never)]
     fn tell_end(&mut self, edge: &Edge, poison: Option<Cause>) {
         if let Some(cause) = poison {
-            self.bequeath(edge.from, edge.to);
             self.poison_after(edge.to, cause);
         }
         if edge.is_counted {
@@ -286,7 +314,7 @@ impl Graph {
     }
 
     /// A node after one that has failed fails too; not so to PhysX.
-    fn poison_after(&mut self, node: u32, cause: Cause) {
+    pub(crate) fn poison_after(&mut self, node: u32, cause: Cause) {
         if !self.is_physx() {
             self.poison(node, cause);
         }
@@ -297,7 +325,7 @@ impl Graph {
         self.stack.push(node);
         while let Some(node) = self.stack.pop() {
             let slot = &mut self.nodes[node];
-            if slot.poison.is_some() {
+            if slot.poison.is_some() || slot.is_left {
                 continue;
             }
             slot.poison = Some(cause);

@@ -65,6 +65,9 @@ pub struct Graph {
     pub(crate) joins: Vec<Point>,
     /// Nodes that have ended, the oldest first.
     pub(crate) ended: Pair,
+    /// Those that are left out, and have not been returned. Each is the next when no node that had ended before it is
+    /// left to be returned: up to the second one.
+    pub(crate) left: VecDeque<(NodeId, NodeId)>,
     /// Nodes that are kept for callers, and have not been described.
     pub(crate) reserved: u32,
     pub(crate) open_groups: u32,
@@ -115,6 +118,7 @@ impl Graph {
             stack: Vec::new(),
             joins: Vec::new(),
             ended: Pair::EMPTY,
+            left: VecDeque::new(),
             reserved: 0,
             open_groups: 0,
             simulations: 0,
@@ -132,7 +136,8 @@ impl Graph {
     /// How far a node has come.
     #[must_use]
     pub fn stage(&self, node: NodeId) -> Stage {
-        self.nodes.find(node).map_or(Stage::Ended, |node| self.nodes[node].stage)
+        let slot = self.nodes.slot(node).filter(|slot| !slot.is_left);
+        slot.map_or(Stage::Ended, |slot| slot.stage)
     }
 
     /// The priority of a node, the inherited one included. A node that has been returned by [`Graph::ended`] has none.
@@ -233,7 +238,7 @@ impl Graph {
     #[inline]
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.ended.first != NONE
+        self.ended.first != NONE || !self.left.is_empty()
     }
 
     /// Whether [`Graph::inherited`] may have something to tell.
@@ -362,7 +367,7 @@ impl Graph {
             slot.poison = slot.poison.or(failure);
             match slot.stage {
                 Stage::Launched => self.end(node),
-                _ if slot.poison.is_some() => self.end(node),
+                _ if slot.poison.is_some() && !slot.is_left => self.leave_out(node),
                 _ => self.pass(node),
             }
         }

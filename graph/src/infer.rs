@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::data::{Access, DataId, Mode};
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{NodeId, Spec, Stage};
+use crate::node::{NodeId, Spec};
 use crate::nodes::Nodes;
 use crate::refused::Refused;
 
@@ -54,7 +54,10 @@ impl Graph {
         let mut found = std::mem::take(&mut self.data.found);
         found.clear();
         let told = match self.find_all(spec.after, accesses, &mut found) {
-            Ok(()) => self.append_after(spec, &found),
+            Ok(strong) => {
+                let (after, in_order) = found.split_at(strong);
+                self.append_after(spec, after, in_order)
+            }
             Err(fault) => Err(Refused::Data { task: spec.name.to_owned(), fault }),
         };
         self.data.found = found;
@@ -76,7 +79,7 @@ impl Graph {
         self.visit += 1;
         let told = self.find(access, &mut found);
         told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
-        found.into_iter().filter(|id| self.stage(*id) != Stage::Ended).for_each(&mut each);
+        found.into_iter().filter(|id| self.nodes.is_in_order(*id)).for_each(&mut each);
         Ok(())
     }
 
@@ -90,7 +93,7 @@ impl Graph {
         let mut found = Vec::new();
         let told = self.find_all(after, accesses, &mut found);
         told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
-        found.retain(|id| self.stage(*id) != Stage::Ended);
+        found.retain(|id| self.nodes.is_in_order(*id));
         Ok(found)
     }
 
@@ -121,7 +124,7 @@ impl Graph {
         for uses in self.data.all() {
             uses.each(&(0..u64::MAX), |_, uses| uses.active(|id| frontier.push(id)));
         }
-        frontier.retain(|id| self.stage(*id) != Stage::Ended);
+        frontier.retain(|id| self.nodes.is_in_order(*id));
         frontier.sort_unstable();
         frontier.dedup();
         frontier
@@ -157,49 +160,80 @@ impl Graph {
         }
     }
 
+    /// All nodes that come after this one, also behind others.
+    #[must_use]
+    pub fn all_behind(&self, node: NodeId) -> Vec<NodeId> {
+        let (mut all, mut seen, mut open) = (Vec::new(), BTreeSet::from([node]), vec![node]);
+        while let Some(node) = open.pop() {
+            self.successors(node, |next| {
+                if seen.insert(next) {
+                    all.push(next);
+                    open.push(next);
+                }
+            });
+        }
+        all
+    }
+
+    /// Finds the nodes that one with these accesses comes after, behind those that are stated. It fails with the first
+    /// so many, and comes after the others in the order alone.
     #[inline]
-    fn find_all(&mut self, after: &[NodeId], accesses: &[Access], found: &mut Vec<NodeId>) -> Result<(), &'static str> {
+    fn find_all(
+        &mut self,
+        after: &[NodeId],
+        accesses: &[Access],
+        found: &mut Vec<NodeId>,
+    ) -> Result<usize, &'static str> {
         self.visit += 1;
         for id in after {
-            add(*id, &mut self.nodes, self.visit, found);
+            // To those that state it, one that is left out has ended. By its data it is found again.
+            match self.is_left_out(*id) {
+                true => found.push(*id),
+                false => add(*id, &mut self.nodes, self.visit, found),
+            }
         }
-        let stated = found.len();
+        let mut stated = found.len();
         for access in accesses {
             self.find(access, found)?;
         }
         if found.len() > 1 && self.options.inference.search_max > 0 {
-            self.drop_redundant(found, stated);
+            stated = self.drop_redundant(found, stated);
         }
-        Ok(())
+        Ok(if self.options.passes_failure { self.put_left_last(found, stated) } else { stated })
+    }
+
+    /// Those that are left out go behind the others. Returns how many the others are.
+    #[inline]
+    fn put_left_last(&self, found: &mut [NodeId], stated: usize) -> usize {
+        let is_left = |id: &NodeId| self.nodes[id.index].is_left;
+        if !found[stated..].iter().any(is_left) {
+            return found.len();
+        }
+        found[stated..].sort_by_key(is_left);
+        found.iter().position(is_left).map_or(found.len(), |first| first.max(stated))
     }
 
     /// Adds the nodes that a node with this access comes after.
     #[inline]
     fn find(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
         match self.data.whole(access) {
-            Some((uses, [])) => {
+            Some(uses) => {
                 let (nodes, visit) = (&mut self.nodes, self.visit);
                 uses.before(access.mode, |id| add(id, nodes, visit, found));
                 Ok(())
             }
-            _ => self.find_in_parts(access, found),
+            None => self.find_in_parts(access, found),
         }
     }
 
-    /// As [`Graph::find`], for all accesses, and while some nodes are mentioned in the place of others.
+    /// As [`Graph::find`], for all accesses.
     #[inline(never)]
     fn find_in_parts(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
         let (record, range) = self.data.place(access.data, access.range.as_ref())?;
         let mode = self.mode_seen(access.mode);
         let (nodes, visit) = (&mut self.nodes, self.visit);
-        self.data.heirs.retain(|(_, heir)| nodes.is_live(*heir));
-        let (uses, heirs) = self.data.uses(record);
-        let mut named = Vec::new();
-        uses.each(&range, |_, uses| uses.before(mode, |id| named.push(id)));
-        for (_, heir) in heirs.iter().filter(|(of, _)| named.contains(of)) {
-            add(*heir, nodes, visit, found);
-        }
-        named.into_iter().for_each(|id| add(id, nodes, visit, found));
+        let uses = self.data.uses(record);
+        uses.each(&range, |_, uses| uses.before(mode, |id| add(id, nodes, visit, found)));
         Ok(())
     }
 
@@ -208,7 +242,7 @@ impl Graph {
     fn enter(&mut self, node: NodeId, access: &Access) {
         let nodes = &self.nodes;
         match self.data.whole(access) {
-            Some((uses, heirs)) => uses.enter(node, access.mode, |id| is_gone(id, nodes, heirs)),
+            Some(uses) => uses.enter(node, access.mode, |id| is_gone(id, nodes)),
             None => self.enter_parts(node, access),
         }
     }
@@ -218,8 +252,8 @@ impl Graph {
     fn enter_parts(&mut self, node: NodeId, access: &Access) {
         let mode = self.mode_seen(access.mode);
         let Ok((record, range)) = self.data.place(access.data, access.range.as_ref()) else { return };
-        let (nodes, (uses, heirs)) = (&self.nodes, self.data.uses(record));
-        let is_gone = |id| is_gone(id, nodes, heirs);
+        let (nodes, uses) = (&self.nodes, self.data.uses(record));
+        let is_gone = |id| is_gone(id, nodes);
         uses.change(&range, |uses| uses.enter(node, mode, is_gone));
         if !mode.is_shared() {
             uses.unite(&range);
@@ -230,32 +264,6 @@ impl Graph {
     /// GrCUDA's no-const rule takes every use for one that writes (GR-02).
     fn mode_seen(&self, mode: Mode) -> Mode {
         if self.options.inference.sees_const { mode } else { Mode::ReadWrite }
-    }
-
-    /// The node `from` has failed, and leaves before those that it came after. They are mentioned in its place, and in
-    /// that of `to`, which came after them because of `from`, and fails with it.
-    #[inline(never)]
-    pub(crate) fn bequeath(&mut self, from: u32, to: u32) {
-        if !self.data.is_used() {
-            return;
-        }
-        let (dead, then) = (self.nodes.id(from), self.nodes.id(to));
-        let mut heirs: Vec<NodeId> = Vec::new();
-        heirs.extend(self.data.heirs.iter().filter(|(of, _)| *of == dead).map(|(_, heir)| *heir));
-        self.predecessors(dead, |before| heirs.push(before));
-        // It may itself be mentioned in the place of nodes that it came before, and that have left.
-        let mut places = vec![then];
-        places.extend(self.data.heirs.iter().filter(|(_, heir)| *heir == dead).map(|(of, _)| *of));
-        for of in places {
-            self.data.heirs.extend(heirs.iter().map(|heir| (of, *heir)));
-        }
-        if self.data.heirs.len() >= self.data.heirs_many {
-            let nodes = &self.nodes;
-            self.data.heirs.retain(|(_, heir)| nodes.is_live(*heir));
-            self.data.heirs.sort_unstable();
-            self.data.heirs.dedup();
-            self.data.heirs_many = 64.max(2 * self.data.heirs.len());
-        }
     }
 }
 
@@ -270,7 +278,7 @@ fn add(id: NodeId, nodes: &mut Nodes, visit: u64, found: &mut Vec<NodeId>) {
     }
 }
 
-/// Whether no later node comes after this one, nor after one that is mentioned in its place.
-fn is_gone(id: NodeId, nodes: &Nodes, heirs: &[(NodeId, NodeId)]) -> bool {
-    nodes.find(id).is_none() && !heirs.iter().any(|(of, _)| *of == id)
+/// Whether no later node comes after this one.
+fn is_gone(id: NodeId, nodes: &Nodes) -> bool {
+    nodes.find(id).is_none()
 }

@@ -65,8 +65,12 @@ impl Graph {
     fn push_those_waited_for(&mut self, node: u32) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
-            self.stack.push(self.edge(edge).from);
-            edge = self.edge(edge).into_next;
+            let it = *self.edge(edge);
+            // Those that fail with one that is left out do not wait for it.
+            if it.passes_no_failure || !self.nodes[it.from].is_left {
+                self.stack.push(it.from);
+            }
+            edge = it.into_next;
         }
         if self.point_in_flight(node).is_some() {
             self.stack.extend(self.lanes.before(&self.nodes[node], node));
@@ -74,11 +78,14 @@ impl Graph {
     }
 
     fn wanted(&self, node: u32) -> Priority {
-        let mut wanted = self.nodes[node].own;
+        let (mut wanted, is_left) = (self.nodes[node].own, self.nodes[node].is_left);
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
-            wanted = wanted.max(self.nodes[self.edge(edge).to].effective);
-            edge = self.edge(edge).out_next;
+            let it = self.edge(edge);
+            if !is_left || it.passes_no_failure {
+                wanted = wanted.max(self.nodes[it.to].effective);
+            }
+            edge = it.out_next;
         }
         let in_flight = self.point_in_flight(node);
         let behind = in_flight.and_then(|_| self.lanes.behind(&self.nodes[node], node));

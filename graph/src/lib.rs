@@ -51,6 +51,7 @@ mod held_back;
 mod infer;
 mod inherit;
 mod lanes;
+mod left;
 mod list;
 mod name;
 mod node;

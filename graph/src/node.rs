@@ -162,7 +162,7 @@ pub(crate) struct Edge {
     pub into_previous: u32,
     /// The mark of `from` that `to` starts at.
     pub mark: Mark,
-    /// The caller has asked for that mark.
+    /// The caller has asked for that mark, or for an order that is none of data.
     pub is_asked: bool,
     /// It is one of the references of `to`.
     pub is_counted: bool,
@@ -263,6 +263,8 @@ pub(crate) struct Slot {
     pub is_changed: bool,
     /// It is ready, and waits for room in its lane.
     pub is_held_back: bool,
+    /// It was not run, and stays in the order until those before it have ended.
+    pub is_left: bool,
 }
 
 impl Slot {
@@ -303,6 +305,7 @@ impl Slot {
         is_changed: false,
         is_alone: false,
         is_held_back: false,
+        is_left: false,
         has_name: false,
     };
 

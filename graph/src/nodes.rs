@@ -172,7 +172,12 @@ impl Nodes {
 
     /// Whether a node has not ended.
     pub fn is_live(&self, id: NodeId) -> bool {
-        self.find(id).is_some_and(|node| self[node].stage != Stage::Ended)
+        self.slot(id).is_some_and(|slot| slot.stage != Stage::Ended && !slot.is_left)
+    }
+
+    /// The same, or it stays in the order.
+    pub fn is_in_order(&self, id: NodeId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.stage != Stage::Ended)
     }
 
     #[inline]

@@ -58,6 +58,9 @@ pub struct Options {
     pub share: u32,
     /// How an order is inferred from the data that nodes use.
     pub inference: Inference,
+    /// A node fails with those that it comes after because of data. If not, data is an order alone, and the caller
+    /// states the nodes whose results a node needs: of those too the redundant ones are left out.
+    pub passes_failure: bool,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             phase_max: 64,
             share: 64,
             inference: Inference::default(),
+            passes_failure: true,
         }
     }
 }

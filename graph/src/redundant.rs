@@ -6,23 +6,30 @@ use crate::list::NONE;
 use crate::node::{Mark, NodeId};
 
 impl Graph {
-    /// Leaves out those found that come before others of them, but none of the first `stated`. The search goes back
-    /// along edges and ends after so many as the options allow: a dependency that it has not come to stays.
+    /// Leaves out those found that come before others of them, and of the first `stated` those alone that fail others
+    /// with them too, where the options allow it. The search goes back along edges and ends after so many as the
+    /// options allow: a dependency that it has not come to stays. Returns how many of the first are left.
     #[inline]
-    pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) {
+    pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
         match found[..] {
-            [first, second] if stated == 0 => {
+            [first, second] if self.is_simple(stated) => {
                 if let Some(is_redundant) = self.is_behind(first.index, second.index) {
                     found.truncate(2 - usize::from(is_redundant));
                     if is_redundant {
                         found[0] = self.later(first, second);
                     }
-                    return;
+                    return stated.min(found.len());
                 }
             }
             _ => {}
         }
-        self.drop_redundant_of_many(found, stated);
+        self.drop_redundant_of_many(found, stated)
+    }
+
+    /// Whether two nodes are alike: none of them, or both, are stated, and if one is left out the other fails nothing.
+    #[inline]
+    fn is_simple(&self, stated: usize) -> bool {
+        stated == if self.options.passes_failure { 0 } else { 2 }
     }
 
     /// The later made of two nodes.
@@ -32,46 +39,71 @@ impl Graph {
 
     /// As [`Graph::drop_redundant`], for any number of them.
     #[inline(never)]
-    fn drop_redundant_of_many(&mut self, found: &mut Vec<NodeId>, stated: usize) {
-        // Slots of those found bear the first number, those that are redundant the second, others seen the third.
-        let candidate = self.visit;
-        let (redundant, seen) = (candidate + 1, candidate + 2);
-        self.visit = seen;
-        let mut left = self.options.inference.search_max;
-        let mut has_redundant = false;
+    fn drop_redundant_of_many(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
+        let passes_failure = self.options.passes_failure;
+        let strong = if passes_failure { found.len() } else { stated };
+        let mut search = Search::new(self.visit, self.options.inference.search_max);
+        self.visit = search.last();
         // Orders found lead from earlier nodes to later ones. Beyond the earliest of these none is left out.
-        let mut earliest = u64::MAX;
-        for id in &*found {
-            earliest = earliest.min(self.nodes[id.index].number);
-            self.stack.push(id.index);
+        let mut weak = found.len();
+        for (place, id) in found.iter().enumerate() {
+            let slot = &mut self.nodes[id.index];
+            search.earliest = search.earliest.min(slot.number);
+            if place < strong {
+                slot.visit = search.strong();
+                self.stack.extend((!slot.is_left).then_some(id.index));
+                weak -= 1;
+            }
         }
+        self.search(&mut search, true);
+        if weak > 0 {
+            // One that is stated, and left out, is no edge.
+            let is_edge = |(place, id): &(usize, &NodeId)| *place >= stated || !self.nodes[id.index].is_left;
+            self.stack.extend(found.iter().enumerate().filter(is_edge).map(|(_, id)| id.index));
+            self.search(&mut search, false);
+        }
+        if !search.has_redundant {
+            return stated;
+        }
+        let (mut place, mut left) = (0, 0);
+        let kept = if passes_failure { stated } else { 0 };
+        found.retain(|id| {
+            place += 1;
+            let stays = place <= kept || self.nodes[id.index].visit != search.redundant();
+            left += usize::from(stays && place <= stated);
+            stays
+        });
+        left
+    }
+
+    /// Goes back from the nodes in the stack, by edges that pass failures on or by all.
+    fn search(&mut self, search: &mut Search, passes_failure: bool) {
         while let Some(node) = self.stack.pop() {
-            let mut edge = self.nodes[node].into;
-            while edge != NONE && left > 0 {
-                left -= 1;
+            let slot = &self.nodes[node];
+            let mut edge = if passes_failure && slot.is_left { NONE } else { slot.into };
+            while edge != NONE && search.left > 0 {
+                search.left -= 1;
                 let it = *self.edge(edge);
                 edge = it.into_next;
-                // Such a host function may run before that node is complete, and such a node although that one fails.
+                // Such a host function may run before that node is complete. An order that was asked for is of another
+                // model, and no reason to leave one of data out.
                 let is_early = it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host();
-                if is_early || it.passes_no_failure {
+                if is_early || (it.passes_no_failure && (passes_failure || it.is_asked)) {
                     continue;
                 }
                 let slot = &mut self.nodes[it.from];
-                if slot.visit == candidate {
-                    slot.visit = redundant;
-                    has_redundant = true;
-                } else if slot.visit < candidate && slot.number > earliest {
-                    slot.visit = seen;
+                let is_candidate = slot.visit == search.weak() || (passes_failure && slot.visit == search.strong());
+                let is_new = slot.visit < search.weak() || (!passes_failure && slot.visit == search.seen(true));
+                if is_candidate {
+                    // One that passes failures on is in the stack, or was.
+                    self.stack.extend((slot.visit == search.weak() && passes_failure).then_some(it.from));
+                    slot.visit = search.redundant();
+                    search.has_redundant = true;
+                } else if is_new && slot.number > search.earliest {
+                    slot.visit = search.seen(passes_failure);
                     self.stack.push(it.from);
                 }
             }
-        }
-        if has_redundant {
-            let mut place = 0;
-            found.retain(|id| {
-                place += 1;
-                place <= stated || self.nodes[id.index].visit != redundant
-            });
         }
     }
 
@@ -118,7 +150,7 @@ impl Graph {
         let mut edge = after.into;
         while edge != NONE {
             let it = self.edges.get(slots, edge);
-            if it.from == earlier && !((it.is_asked && is_host) || it.passes_no_failure) {
+            if it.from == earlier && !((it.is_asked && is_host) || it.passes_no_failure || after.is_left) {
                 return Some(true);
             }
             if slots[it.from as usize].number > number {
@@ -127,5 +159,45 @@ impl Graph {
             edge = it.into_next;
         }
         Some(false)
+    }
+}
+
+/// A search for nodes that come before others, and the numbers of its visits: they tell what a slot is to it.
+struct Search {
+    /// That of nodes that were found. Those before are of earlier searches.
+    first: u64,
+    /// So many edges may still be looked at.
+    left: u32,
+    /// The number of the earliest node found.
+    earliest: u64,
+    has_redundant: bool,
+}
+
+impl Search {
+    fn new(first: u64, left: u32) -> Search {
+        Search { first, left, earliest: u64::MAX, has_redundant: false }
+    }
+
+    /// The node was found, and is an order alone.
+    fn weak(&self) -> u64 {
+        self.first
+    }
+
+    /// It was found, and passes its failure on.
+    fn strong(&self) -> u64 {
+        self.first + 1
+    }
+
+    fn redundant(&self) -> u64 {
+        self.first + 2
+    }
+
+    /// It was not found, and comes before one that was: by edges that pass failures on, or by others.
+    fn seen(&self, passes_failure: bool) -> u64 {
+        self.first + if passes_failure { 3 } else { 4 }
+    }
+
+    fn last(&self) -> u64 {
+        self.first + 4
     }
 }

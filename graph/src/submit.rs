@@ -4,7 +4,7 @@ use terms::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Edge, Kind, Mark, NodeId, Spec, Stage};
+use crate::node::{Edge, Kind, Mark, NodeId, Slot, Spec, Stage};
 use crate::nodes::two;
 use crate::refused::Refused;
 
@@ -17,19 +17,27 @@ impl Graph {
     /// [`Refused::NoDispatcher`]; in the order of PhysX also [`Refused::Finished`].
     #[inline]
     pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
-        self.append_after(spec, spec.after)
+        self.append_after(spec, spec.after, &[])
     }
 
-    /// As [`Graph::append`], after these nodes.
+    /// As [`Graph::append`], after these nodes, and after others in the order alone.
     #[inline(never)]
-    pub(crate) fn append_after(&mut self, spec: &Spec<'_>, after: &[NodeId]) -> Result<NodeId, Refused> {
+    pub(crate) fn append_after(
+        &mut self,
+        spec: &Spec<'_>,
+        after: &[NodeId],
+        in_order: &[NodeId],
+    ) -> Result<NodeId, Refused> {
         let effective = self.admit(spec)?;
-        self.make_room_behind(1, spec, after)?;
+        self.make_room_behind(1, spec, (after, in_order))?;
         let node = self.nodes.take(spec, effective);
         match after {
             [] => {}
             [first] if spec.kind.is_device() => self.follow_one(node, *first),
             _ => self.follow(node, after, spec.kind),
+        }
+        if !in_order.is_empty() {
+            self.follow_in_order(node, in_order, false);
         }
         let slot = &self.nodes[node];
         let id = NodeId { index: node, generation: slot.generation };
@@ -68,7 +76,7 @@ impl Graph {
             return Err(Refused::NameTaken { task: self.label_of(node) });
         }
         self.admit(&Spec { name: self.nodes.name(node), ..*spec })?;
-        self.make_room_behind(0, spec, spec.after)?;
+        self.make_room_behind(0, spec, (spec.after, &[]))?;
         for first in spec.after {
             if let Some(first) = self.nodes.find(*first) {
                 self.refuse_cycle(first, node)?;
@@ -138,7 +146,8 @@ impl Graph {
     /// [`Refused::Priority`]. The priority of a node that has ended changes nothing.
     pub fn set_priority(&mut self, node: NodeId, priority: Priority) -> Result<(), Refused> {
         self.admit(&Spec { priority, name: self.nodes.name_of(node), ..Spec::of(Kind::Empty) })?;
-        if let Some(node) = self.nodes.find(node).filter(|&node| self.nodes[node].stage != Stage::Ended) {
+        if self.nodes.is_live(node) {
+            let node = node.index;
             self.nodes[node].own = priority;
             self.raise(node, priority);
             self.lower(node);
@@ -214,9 +223,14 @@ impl Graph {
 
     /// Room for so many nodes, and for the edges from these.
     #[inline]
-    fn make_room_behind(&self, nodes: u32, spec: &Spec<'_>, after: &[NodeId]) -> Result<(), Refused> {
-        let told = self.make_room(nodes, after.len());
-        if told.is_ok() { told } else { self.make_room_for_edges(nodes, spec, after.iter()) }
+    fn make_room_behind(
+        &self,
+        nodes: u32,
+        spec: &Spec<'_>,
+        (after, in_order): (&[NodeId], &[NodeId]),
+    ) -> Result<(), Refused> {
+        let told = self.make_room(nodes, after.len() + in_order.len());
+        if told.is_ok() { told } else { self.make_room_for_edges(nodes, spec, after.iter().chain(in_order)) }
     }
 
     /// The same. Those that have ended need no edge; more edges than there may be at all never have room.
@@ -228,7 +242,7 @@ impl Graph {
         spec: &Spec<'_>,
         after: impl Iterator<Item = &'n NodeId>,
     ) -> Result<(), Refused> {
-        let edges = after.filter(|id| self.nodes.is_live(**id)).count();
+        let edges = after.filter(|id| self.nodes.is_in_order(**id)).count();
         let edges_max = self.edges.most();
         if edges > edges_max as usize {
             return Err(Refused::Edges { task: spec.name.to_owned(), edges, edges_max });
@@ -268,8 +282,8 @@ impl Graph {
     pub(crate) fn link(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
         let slots = self.nodes.slots();
         let [from, to] = two(slots, first, then);
-        if from.stage == Stage::Ended {
-            // It is not yet returned, and so its failure is known.
+        if from.stage == Stage::Ended || from.is_left {
+            // If it is not yet returned, its failure is known.
             self.poison_new(first, then);
             return;
         }
@@ -296,8 +310,8 @@ impl Graph {
         let poison = self.nodes[first].poison.filter(|_| !self.is_physx());
         let slot = &mut self.nodes[then];
         slot.poison = slot.poison.or(poison);
-        let effective = slot.effective;
-        if self.nodes[first].stage != Stage::Ended {
+        let (effective, first_slot) = (slot.effective, &self.nodes[first]);
+        if first_slot.stage != Stage::Ended && !first_slot.is_left {
             self.raise(first, effective);
         }
     }
@@ -305,9 +319,9 @@ impl Graph {
     fn order(&mut self, first: NodeId, then: NodeId, asked: Option<Mark>) -> Result<(), Refused> {
         let other = || self.label(then).to_string();
         let first = self.unfinished(first, other)?;
-        let then = match self.nodes.find(then).filter(|&then| self.nodes[then].stage != Stage::Ended) {
-            Some(_) => self.waiting(then)?,
-            None => return Err(Refused::Finished { task: self.label(then), other: self.label_of(first).to_string() }),
+        let then = match self.nodes.is_live(then) {
+            true => self.waiting(then)?,
+            false => return Err(Refused::Finished { task: self.label(then), other: self.label_of(first).to_string() }),
         };
         self.make_room(0, 1)?;
         self.refuse_cycle(first, then)?;
@@ -317,13 +331,15 @@ impl Graph {
 
     /// The slot of a node that still waits.
     fn waiting(&self, node: NodeId) -> Result<u32, Refused> {
-        let waiting = self.nodes.find(node).filter(|&node| self.nodes[node].stage == Stage::Waiting);
+        let is_waiting = |slot: &Slot| slot.stage == Stage::Waiting && !slot.is_left;
+        let waiting = self.nodes.find(node).filter(|&node| is_waiting(&self.nodes[node]));
         waiting.ok_or_else(|| Refused::Started { task: self.label(node) })
     }
 
     /// The slot of a node that can still be ordered before others. To PhysX a launched task has finished.
     fn unfinished(&self, node: NodeId, other: impl Fn() -> String) -> Result<u32, Refused> {
         let is_open = |node: &u32| match self.nodes[*node].stage {
+            _ if self.nodes[*node].is_left => false,
             Stage::Ended => false,
             Stage::Launched => !self.is_physx(),
             _ => true,
@@ -350,7 +366,7 @@ impl Graph {
         }
     }
 
-    fn mark_anew(&mut self, edge: u32) {
+    pub(crate) fn mark_anew(&mut self, edge: u32) {
         let it = *self.edge(edge);
         self.edge_mut(edge).mark = self.mark(it.from, it.to, it.is_asked.then_some(it.mark));
     }

@@ -4,12 +4,13 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use overtake_graph::{
-    Access, Cause, DataId, Graph, Inference, Kind, Mode, NodeId, Options, Point, Runner, Spec, Stage,
+    Access, Cause, DataId, Graph, Inference, Kind, Mode, NodeId, Options, Point, Refused, Runner, Spec, Stage,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const MODES: [Mode; 6] = [Mode::Read, Mode::Write, Mode::ReadWrite, Mode::Discard, Mode::Reduce, Mode::Relaxed];
+const CAUSE: Cause = Cause(NonZeroU32::MIN);
 const KINDS: [Kind; 4] = [Kind::Kernel, Kind::Host, Kind::Empty, Kind::Kernel];
 
 /// An object as the oracle sees it: bytes of one array of all bytes.
@@ -24,6 +25,11 @@ struct Object {
 struct Node {
     id: NodeId,
     uses: Vec<(usize, Mode)>,
+    /// The nodes that were stated, and had not ended.
+    after: Vec<usize>,
+    /// It has failed by itself.
+    has_failed: bool,
+    has_ended: bool,
 }
 
 /// Two objects of 12 bytes, two views of the first, one of those of the other, and a token.
@@ -46,16 +52,19 @@ struct Program {
     /// Of launched nodes, the oldest first.
     points: Vec<Point>,
     sees_const: bool,
+    /// Data is an order alone.
+    is_order_alone: bool,
 }
 
 /// The numbers of one access: object, range, mode.
 type Use = (u8, u8, u8, u8);
 
 impl Program {
-    fn new(inference: Inference) -> Program {
-        let mut graph = Graph::new(Options { inference, ..Options::default() }).unwrap();
+    fn new(inference: Inference, passes_failure: bool) -> Program {
+        let mut graph = Graph::new(Options { inference, passes_failure, ..Options::default() }).unwrap();
         let objects = objects(&mut graph);
-        Program { graph, objects, nodes: Vec::new(), points: Vec::new(), sees_const: inference.sees_const }
+        let (nodes, points, sees_const) = (Vec::new(), Vec::new(), inference.sees_const);
+        Program { graph, objects, nodes, points, sees_const, is_order_alone: !passes_failure }
     }
 
     fn access(&self, (object, from, to, mode): Use) -> (Access, Vec<(usize, Mode)>) {
@@ -128,7 +137,8 @@ impl Program {
             edges.sort_unstable();
             assert_eq!(edges, right, "of {candidates:?}");
         }
-        self.nodes.push(Node { id, uses: bytes });
+        let after = after.iter().copied().filter(|first| !self.nodes[*first].has_ended).collect();
+        self.nodes.push(Node { id, uses: bytes, after, has_failed: false, has_ended: false });
         if is_exact {
             self.check_order(id);
         }
@@ -139,11 +149,40 @@ impl Program {
         let device = self.graph.next(Runner::Device).map(|ready| ready.node);
         let Some(node) = device.or_else(|| self.graph.next(Runner::Host).map(|ready| ready.node)) else { return };
         self.check_order(node);
+        let number = self.nodes.iter().position(|other| other.id == node && !other.has_ended).unwrap();
+        for first in self.wanted(&self.nodes[number].uses, number) {
+            assert_eq!(self.graph.stage(first), Stage::Launched, "{first} before {node}");
+        }
         let at = match fails {
-            true => self.graph.failed(node, Cause(NonZeroU32::MIN)).unwrap(),
+            true => self.fail(node).unwrap(),
             false => self.graph.launched(node).unwrap().at,
         };
         self.points.extend(at);
+    }
+
+    /// The node, if it has not ended, fails by itself.
+    fn fail(&mut self, id: NodeId) -> Result<Option<Point>, Refused> {
+        let told = self.graph.failed(id, CAUSE);
+        let node = self.nodes.iter_mut().find(|node| node.id == id && !node.has_ended);
+        node.expect("it has not been returned").has_failed |= told.is_ok();
+        told
+    }
+
+    /// Whether a node has failed by itself, or one that was stated to be before it.
+    fn is_to_fail(&self, number: usize) -> bool {
+        let node = &self.nodes[number];
+        node.has_failed || node.after.iter().any(|first| self.is_to_fail(*first))
+    }
+
+    /// Takes the nodes that have ended.
+    fn collect(&mut self) {
+        while let Some(ended) = self.graph.ended() {
+            let is_it = |node: &Node| node.id == ended.node && !node.has_ended;
+            let number = self.nodes.iter().position(is_it).expect("it is returned once");
+            self.nodes[number].has_ended = true;
+            let is_right = ended.outcome.is_err() == self.is_to_fail(number);
+            assert!(is_right || !self.is_order_alone, "{number}: {ended:?}");
+        }
     }
 
     /// The device comes to a point, and so to all that were launched before it.
@@ -152,6 +191,17 @@ impl Program {
         for at in self.points.drain(..count) {
             self.graph.complete(at.lane, at.value).unwrap();
         }
+    }
+
+    /// Lets all that is left happen.
+    fn end(&mut self) {
+        for _ in 0..2 * self.nodes.len() + 1 {
+            self.step(false);
+            self.complete(self.points.len().saturating_sub(1));
+            self.collect();
+        }
+        assert!(self.nodes.iter().all(|node| node.has_ended), "a node never ended");
+        assert_eq!((self.graph.statistics().nodes, self.graph.statistics().edges), (0, 0));
     }
 
     fn act(&mut self, (what, one, other, uses): &Move, may_fail: bool) {
@@ -166,15 +216,18 @@ impl Program {
             12 | 13 => self.complete(number),
             14 if may_fail && !self.nodes.is_empty() => {
                 // Work on the device fails.
-                let node = self.nodes[number % self.nodes.len()].id;
-                let _is_not_on_the_device = self.graph.failed(node, Cause(NonZeroU32::MIN));
+                let node = &self.nodes[number % self.nodes.len()];
+                if !node.has_ended {
+                    let _is_not_on_the_device = self.fail(node.id);
+                }
             }
             16 | 17 if may_fail && !self.nodes.is_empty() => {
                 // Callers cancel a node, and may do so in any order.
-                let node = self.nodes[self.nodes.len() - 1 - number % self.nodes.len()].id;
-                let _has_started = self.graph.give_up(node, Cause(NonZeroU32::MIN));
+                let number = self.nodes.len() - 1 - number % self.nodes.len();
+                let is_given_up = self.graph.give_up(self.nodes[number].id, CAUSE);
+                self.nodes[number].has_failed |= is_given_up;
             }
-            _ => while self.graph.ended().is_some() {},
+            _ => self.collect(),
         }
     }
 }
@@ -194,22 +247,29 @@ proptest! {
     /// T15, SY-06: no dependency is missing, and none is there that the bytes do not ask for.
     #[test]
     fn edges_are_those_that_the_bytes_ask_for(moves in moves()) {
-        let mut program = Program::new(ALL_SEARCHED);
+        let mut program = Program::new(ALL_SEARCHED, true);
         moves.iter().for_each(|one| program.act(one, false));
     }
 
-    /// A node that fails leaves at once. Its order with others does not go with it.
+    /// A node that fails ends at once. Its order with others does not go with it. Where data is an order alone, no node
+    /// fails but with those that are stated to be before it.
     #[test]
-    fn no_order_is_lost_with_a_node_that_fails(moves in moves()) {
-        let mut program = Program::new(ALL_SEARCHED);
+    fn no_order_is_lost_with_a_node_that_fails(moves in moves(), passes_failure in any::<bool>()) {
+        let mut program = Program::new(ALL_SEARCHED, passes_failure);
         moves.iter().for_each(|one| program.act(one, true));
+        program.end();
     }
 
     /// The search for redundant dependencies may end early, or be left out, and const may be unseen (GR-02).
     #[test]
-    fn no_dependency_is_missing_by_any_rule(moves in moves(), sees_const in any::<bool>(), search_max in 0_u32..6) {
-        let mut program = Program::new(Inference { sees_const, search_max });
+    fn no_dependency_is_missing_by_any_rule(
+        moves in moves(),
+        (sees_const, passes_failure) in any::<(bool, bool)>(),
+        search_max in 0_u32..6,
+    ) {
+        let mut program = Program::new(Inference { sees_const, search_max }, passes_failure);
         moves.iter().for_each(|one| program.act(one, true));
+        program.end();
     }
 }
 
@@ -223,10 +283,20 @@ fn nodes_that_are_given_up_from_the_last_on_leave_their_order() {
     assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(first));
     let [then, last] = [(); 2].map(|()| graph.append_using(&kernel, &writes).unwrap());
     for node in [last, then] {
-        assert!(graph.give_up(node, Cause(NonZeroU32::MIN)));
+        assert!(graph.give_up(node, CAUSE));
         assert!(graph.ended().is_some_and(|ended| ended.node == node));
     }
-    assert_eq!(graph.would_follow(&[], &writes), Ok(vec![first]));
+    // By way of the two.
+    assert_eq!(graph.would_follow(&[], &writes), Ok(vec![last]));
+    let next = graph.append_using(&kernel, &writes).unwrap();
+    assert!(graph.next(Runner::Device).is_none(), "the first is not launched");
+    let at = graph.launched(first).unwrap().at.unwrap();
+    let ready = graph.next(Runner::Device).map(|ready| (ready.node, ready.joins.to_vec()));
+    assert_eq!(ready, Some((next, vec![at])), "on the device");
+    graph.launched(next).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert!(graph.ended().is_some_and(|ended| ended.node == first) && graph.ended().is_none());
+    assert_eq!(graph.statistics().nodes, 1, "those that were left out have gone with the first");
 }
 
 #[test]

@@ -102,10 +102,10 @@ fn a_reserved_node_is_made_when_it_is_described() {
     let last = graph.append_using(&last, &[Access::new(other, Mode::Write)]).unwrap();
     assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(reserved));
     graph.launched(reserved).unwrap();
-    // A node after it ends early, by another failure: the reserved one is mentioned in its place by the data.
+    // A node after it ends early, by another failure, and stays in the order behind the reserved one.
     let fails = graph.append(&Spec { kind: Kind::Host, ..KERNEL }).unwrap();
     let early = Spec { after: &[reserved, fails], ..KERNEL };
-    graph.append_using(&early, &[Access::new(one, Mode::Write)]).unwrap();
+    let early = graph.append_using(&early, &[Access::new(one, Mode::Write)]).unwrap();
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(fails));
     graph.failed(fails, Cause(NonZeroU32::MIN)).unwrap();
     assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 2);
@@ -113,5 +113,8 @@ fn a_reserved_node_is_made_when_it_is_described() {
     let both = graph.append_using(&KERNEL, &reads).unwrap();
     let mut before = Vec::new();
     graph.predecessors(both, |node| before.push(node));
-    assert_eq!(before, [last], "it comes after the reserved one by itself");
+    assert_eq!(before, [last, early]);
+    let mut stays_behind = Vec::new();
+    graph.predecessors(early, |node| stays_behind.push(node));
+    assert_eq!((graph.is_left_out(early), stays_behind), (true, vec![reserved]));
 }

@@ -1,10 +1,7 @@
 //! Data and its uses: the rules one by one. `graph/tests/data.rs` has random programs.
 
-use std::num::NonZeroU32;
-
 use overtake_graph::{
-    Access, Cause, DataId, Graph, Inference, Kind, Mark, Mode, NodeId, Options, Order, Refused, Runner, Spans, Spec,
-    Stage,
+    Access, DataId, Graph, Inference, Kind, Mark, Mode, NodeId, Options, Order, Refused, Runner, Spans, Spec, Stage,
 };
 
 fn graph() -> Graph {
@@ -155,114 +152,6 @@ fn an_order_that_ends_at_the_launch_hides_no_dependency() {
     graph.before_at(kernel, complete, Mark::Complete).unwrap();
     let reader = graph.append_using(&host, &[reads(x), reads(w), reads(z)]).unwrap();
     assert_eq!(before(&graph, reader), [complete, beside]);
-}
-
-/// Nodes that fail leave before those that they came after, and hide none of them from later nodes.
-#[test]
-fn failed_nodes_hide_nothing_that_still_runs() {
-    let mut graph = graph();
-    let (x, y, z) = (graph.data(8), graph.data(8), graph.data(8));
-    let running = append(&mut graph, &[reads(x)]);
-    assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(running));
-    graph.launched(running).unwrap();
-    let host = Spec::of(Kind::Host);
-    let failing = graph.append_using(&host, &[writes(z)]).unwrap();
-    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(failing));
-    let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
-    let other = graph.append_using(&held, &[writes(y)]).unwrap();
-    let behind = append(&mut graph, &[writes(x), reads(z)]);
-    let behind_both = append(&mut graph, &[reads(x), reads(y)]);
-    assert_eq!(before(&graph, behind_both), [behind, other]);
-    graph.failed(failing, Cause(NonZeroU32::MIN)).unwrap();
-    assert_eq!((graph.stage(behind), graph.stage(behind_both)), (Stage::Ended, Stage::Waiting));
-    graph.release(other).unwrap();
-    graph.next(Runner::Device).unwrap();
-    graph.launched(other).unwrap();
-    assert_eq!((graph.stage(behind_both), graph.stage(running)), (Stage::Ended, Stage::Launched));
-    while graph.ended().is_some() {}
-    let last = append(&mut graph, &[writes(x)]);
-    assert_eq!(before(&graph, last), [running, other], "the order with the other one is not needed");
-}
-
-/// A lane may be reported before another one that it has joined: a device that fails may do so. Each node hands on to
-/// the next one the nodes that it came after.
-#[test]
-fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
-    let mut graph = graph();
-    let data = graph.data(64);
-    let launch = |graph: &mut Graph, node| {
-        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
-        graph.launched(node).unwrap().at.unwrap()
-    };
-    let running = append(&mut graph, &[writes(data)]);
-    let its = launch(&mut graph, running);
-    let goes_on = graph.append(&Spec { after: &[running], ..Spec::of(Kind::Kernel) }).unwrap();
-    launch(&mut graph, goes_on);
-    let failing = [(); 3].map(|()| {
-        let node = append(&mut graph, &[writes(data)]);
-        (node, launch(&mut graph, node))
-    });
-    let [(first, _), _, (_, at)] = failing;
-    assert_ne!(at.lane, its.lane);
-    graph.failed(first, Cause(NonZeroU32::MIN)).unwrap();
-    graph.complete(at.lane, at.value).unwrap();
-    let ended: Vec<_> =
-        std::iter::from_fn(|| graph.ended()).map(|ended| (ended.node, ended.outcome.is_err())).collect();
-    assert_eq!(ended, failing.map(|(node, _)| (node, true)));
-    let last = append(&mut graph, &[reads(data)]);
-    assert_eq!(before(&graph, last), [running]);
-}
-
-/// Of a chain of nodes that fail at once each leaves those behind it the node that still runs, and no other one.
-#[test]
-fn the_last_of_several_failed_nodes_stands_for_the_one_that_runs() {
-    let mut graph = graph();
-    let [x, y, v, z, other] = [0; 5].map(|_| graph.data(8));
-    let running = append(&mut graph, &[writes(x)]);
-    let beside = append(&mut graph, &[writes(other)]);
-    for node in [running, beside] {
-        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
-        graph.launched(node).unwrap();
-    }
-    let host = Spec::of(Kind::Host);
-    let (failing, apart) = (graph.append_using(&host, &[]).unwrap(), graph.append_using(&host, &[]).unwrap());
-    let kernel = Spec::of(Kind::Kernel);
-    let reader = graph.append_using(&Spec { after: &[failing], ..kernel }, &[reads(x), writes(y)]).unwrap();
-    let held = graph.append_using(&Spec { references: 1, ..kernel }, &[reads(y), writes(v)]).unwrap();
-    let last = append(&mut graph, &[reads(v), reads(z)]);
-    let far = graph.append_using(&Spec { after: &[apart], ..kernel }, &[reads(other)]).unwrap();
-    for node in [failing, apart] {
-        assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(node));
-        graph.failed(node, Cause(NonZeroU32::MIN)).unwrap();
-    }
-    // The one between leaves when no node is left in it that still runs.
-    assert_eq!([reader, held, far].map(|node| graph.stage(node)), [Stage::Ended, Stage::Waiting, Stage::Ended]);
-    graph.release(held).unwrap();
-    while graph.ended().is_some() {}
-    assert_eq!(graph.stage(last), Stage::Ended);
-    // One more reader makes the round forget the nodes that need no mention.
-    let again = append(&mut graph, &[reads(z)]);
-    let writer = append(&mut graph, &[writes(z)]);
-    assert_eq!(before(&graph, writer), [running, again]);
-}
-
-/// A round that grows forgets nodes that have ended, but none that is mentioned for another one.
-#[test]
-fn a_failed_reader_is_mentioned_while_those_before_it_run() {
-    let mut graph = graph();
-    let (x, z) = (graph.data(8), graph.data(8));
-    let running = append(&mut graph, &[writes(x)]);
-    graph.next(Runner::Device).unwrap();
-    graph.launched(running).unwrap();
-    let failing = graph.append_using(&Spec::of(Kind::Host), &[]).unwrap();
-    let reader = Spec { after: &[failing], ..Spec::of(Kind::Kernel) };
-    graph.append_using(&reader, &[reads(x), reads(z)]).unwrap();
-    graph.next(Runner::Host).unwrap();
-    graph.failed(failing, Cause(NonZeroU32::MIN)).unwrap();
-    while graph.ended().is_some() {}
-    let again = append(&mut graph, &[reads(z)]);
-    let writer = append(&mut graph, &[writes(z)]);
-    assert_eq!(before(&graph, writer), [running, again]);
 }
 
 /// GR-04: the search for redundant dependencies ends after so many edges.

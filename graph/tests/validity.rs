@@ -1,5 +1,6 @@
 //! Validity: random uses against an oracle that keeps every byte by itself, and single rules.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use overtake_graph::{Location, Needs, Progress, Validity};
@@ -135,7 +136,7 @@ impl Program {
     /// A use that needs the bytes: compares its needs byte by byte, and submits the transfers.
     fn reads(&mut self, bytes: Range<usize>, place: Location) {
         let needs = self.needs(&bytes, place);
-        let (mut lost, mut unwritten, mut arrivals) = (false, false, Vec::new());
+        let (mut lost, mut unwritten, mut arrivals, mut writers) = (false, false, Vec::new(), Vec::new());
         for at in bytes.clone() {
             let byte = &self.bytes[at];
             (lost, unwritten) = (lost | byte.lost.is_some(), unwritten | !byte.is_written);
@@ -146,24 +147,25 @@ impl Program {
                 Some((_, by)) => {
                     assert!(fetches.is_empty(), "byte {at} is there, and is fetched");
                     arrivals.extend(pending(by));
+                    writers.extend(pending(&byte.writer).filter(|_| pending(by).is_none()));
                 }
                 None => {
                     assert_eq!(fetches.len(), usize::from(!byte.at.is_empty()), "fetches of byte {at}");
                     for fetch in fetches {
                         let source = byte.at.iter().find(|(it, _)| *it == fetch.from);
                         let (_, by) = source.expect("the source has the byte");
-                        assert_eq!(fetch.after, pending(by), "byte {at}");
+                        let after: Vec<usize> = pending(by).or_else(|| pending(&byte.writer)).into_iter().collect();
+                        assert_eq!(fetch.after, after, "byte {at}");
                         let is_best = self.is_nearest(byte, (fetch.from, *by), place);
                         assert!(is_best, "byte {at} is nearer elsewhere");
                     }
                 }
             }
         }
-        arrivals.sort_unstable();
-        arrivals.dedup();
-        let mut told = needs.arrivals.clone();
-        told.sort_unstable();
-        assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (arrivals, lost, unwritten));
+        let sorted = |nodes: &[usize]| Vec::from_iter(nodes.iter().copied().collect::<BTreeSet<usize>>());
+        let told = [&needs.arrivals, &needs.writers, &needs.writers_of_relaxed].map(|nodes| sorted(nodes));
+        let expected = [&arrivals, &writers, &writers].map(|nodes| sorted(nodes));
+        assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (expected, lost, unwritten));
         if let Some(cause) = needs.lost {
             // Of several nodes that have failed since the last use any may be named.
             let is_cause = |byte: &Byte| {
@@ -404,6 +406,23 @@ fn a_relaxed_writer_takes_the_place_of_one_that_is_not() {
     program.validity.relaxes(&(0..12), device, &then);
     (program.nodes[first], program.nodes[then]) = (Progress::Failed, Progress::Done);
     assert_eq!(program.needs(&(0..12), device).lost, None);
+}
+
+/// Relaxed writers need none of each other, and all of them what was written before.
+#[test]
+fn a_relaxed_writer_needs_those_before_all_that_are_beside_it() {
+    let mut program = Program::new(Some(Location::Host));
+    let device = Location::Device(0);
+    program.writes(0..12, device);
+    let then = [(); 2].map(|()| program.node());
+    then.iter().for_each(|node| program.validity.relaxes(&(0..12), device, node));
+    for (progress, under) in [(Progress::Pending, vec![0]), (Progress::Failed, vec![0]), (Progress::Done, vec![])] {
+        program.nodes[0] = progress;
+        let needs = program.needs(&(0..12), device);
+        assert_eq!((needs.writers, needs.writers_of_relaxed), (then.to_vec(), under), "{progress:?}");
+    }
+    // In another place all of them are before it.
+    assert_eq!(program.needs(&(0..12), Location::Host).fetches[0].after, then);
 }
 
 /// A relaxed writer after one that has ended is no other of that one.

@@ -12,18 +12,10 @@ use crate::dispatch::body::Kinds;
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::{Error, Fault, Reason};
+use crate::work::fault::{Error, Reason};
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
-
-/// Whether a task has failed because the end of its arrays has given it up.
-pub(super) fn was_given_up(fault: &Fault) -> bool {
-    matches!(&fault.reason, Reason::Returned(reason) if reason == DROPPED)
-}
-
-/// So often results are copied to their memory anew, while other threads submit readers that fail.
-const ROUNDS_MAX: u32 = 100;
 
 const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
 
@@ -35,33 +27,18 @@ impl Store {
             return Err(Code::NOT_PERMITTED.at("overtake arrays finish").because(INSIDE).into());
         }
         self.fail_the_stuck()?;
-        let adopted = self.adopted();
-        let mut rounds = 1;
-        loop {
-            let (written, transfers) = self.write_all_back(&adopted);
-            let ended = self.await_the_end();
-            let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
-            let stuck = |transfer: &Handle| Err(Error::Stuck { task: transfer.name() });
-            let arrived = transfers.iter().try_for_each(|one| one.outcome().unwrap_or_else(|| stuck(one)));
-            match &arrived {
-                // A reader that has failed, and an access of the host behind it, take nothing from the contents.
-                Err(Error::NotRun { fault, .. })
-                    if kept.is_ok() && ended.is_ok() && !was_given_up(fault) && rounds < ROUNDS_MAX =>
-                {
-                    rounds += 1;
-                }
-                _ => return written.and(kept).and(arrived).and(ended),
-            }
-        }
-    }
-
-    /// Of all of them, also where some fail.
-    fn write_all_back(&self, adopted: &[(Arc<Record>, Location)]) -> (Result<(), Error>, Vec<Handle>) {
-        let (mut written, mut transfers) = (Ok(()), Vec::new());
-        for (record, home) in adopted {
+        let (adopted, mut transfers) = (self.adopted(), Vec::new());
+        let mut written = Ok(());
+        // Of all of them, also where some fail.
+        for (record, home) in &adopted {
             written = written.and(self.write_back(record, *home, &mut transfers));
         }
-        (written, transfers)
+        let ended = self.await_the_end();
+        let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
+        let arrived = transfers
+            .iter()
+            .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })));
+        written.and(kept).and(arrived).and(ended)
     }
 
     /// Whether the calling thread runs a function of a task, which may not wait for others.
@@ -100,9 +77,7 @@ impl Store {
         for (node, kind) in nodes.into_iter().filter(|(node, _)| held.graph.held(*node) > 0) {
             match kind {
                 // That of a guard, which keeps its bytes as long as it is open.
-                Kinds::One(Kind::Empty) if self.guards.has(node) => {
-                    held.graph.successors(node, |next| stuck.push(next));
-                }
+                Kinds::One(Kind::Empty) if self.guards.has(node) => stuck.extend(held.graph.all_behind(node)),
                 _ => stuck.push(node),
             }
         }
@@ -132,7 +107,6 @@ impl Store {
         }
         let order = self.order.take();
         let mut held = order.enter(shared)?;
-        self.end_refused(&mut held);
         let needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
@@ -178,6 +152,7 @@ impl Record {
         let _held = self.store.tasks.shared().enter_here()?;
         let needs = self.needs(&(0..self.bytes), place);
         let is_combined = hal::locks::lock(&self.state).partials.is_empty();
-        Ok(is_combined && needs.fetches.is_empty() && needs.arrivals.is_empty() && needs.lost.is_none())
+        let is_settled = needs.arrivals.is_empty() && needs.writers.is_empty() && needs.lost.is_none();
+        Ok(is_combined && needs.fetches.is_empty() && is_settled)
     }
 }

@@ -51,7 +51,7 @@ impl Record {
             let from = first.from;
             let (these, others): (Vec<_>, Vec<_>) = near.into_iter().partition(|fetch| fetch.from == from);
             near = others;
-            let (parts, after): (_, Vec<Option<Node>>) = these.into_iter().map(|it| (it.bytes, it.after)).unzip();
+            let (parts, after): (_, Vec<Vec<Node>>) = these.into_iter().map(|it| (it.bytes, it.after)).unzip();
             let after = after.into_iter().flatten().collect();
             let transfer = Transfer { record: self, from, to: place, parts, after };
             let handle = transfer.append(held, task.0, task.1)?;

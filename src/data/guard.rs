@@ -6,21 +6,16 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use bytemuck::Pod;
-use graph::{Location, Priority};
-use hal::Wait;
-
 use crate::data::array::Array;
 use crate::data::claim::Claim;
-use crate::data::drain::was_given_up;
 use crate::data::record::Keeps;
-use crate::data::resident::LOOK_EVERY;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
-use crate::dispatch::shared::Held;
 use crate::task::Handle;
-use crate::work::fault::{Error, Reason};
+use crate::work::fault::Error;
+use bytemuck::Pod;
+use graph::{Location, Priority};
 
 /// The part of all guards that holds later tasks back.
 pub(super) struct Hold {
@@ -33,56 +28,18 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Waits until the bytes are there, and no task has them that must not. A task that fails meanwhile, and only read
-    /// them, or was to write what this overwrites, takes nothing from them: they are waited for anew.
+    /// Waits until the bytes are there, and no task has them that must not. It fails with those alone whose results it
+    /// needs, or where the end of its arrays gives it up; then it has written nothing.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
+        let store = &Arc::clone(&claim.record.store);
         let claims = [claim];
-        loop {
-            match Hold::try_take(&claims, elements, at, priority)? {
-                Ok(hold) => return Ok(hold),
-                // Behind the end of the arrays it might wait for what no longer comes.
-                Err((Error::NotRun { fault, .. }, false)) if !was_given_up(&fault) => Hold::await_others(&claims)?,
-                Err((refused, _)) => return Err(refused),
-            }
-        }
-    }
-
-    /// A task that has failed is on its lane until that comes there, and fails all that is submitted behind it. Waits
-    /// for a while, if there is a task that the access comes after.
-    fn await_others(claims: &[Claim; 1]) -> Result<(), Error> {
-        let tasks = &claims[0].record.store.tasks;
-        let (shared, set) = (tasks.shared(), tasks.set());
-        let mut held = shared.enter_here()?;
-        if held.graph.would_follow(&[], &[claims[0].access()])?.is_empty() {
-            return Ok(());
-        }
-        held.flush = true;
-        let pending = set.pending();
-        shared.pump(held);
-        let end = shared.awaited(|host| {
-            let deadline = host.now() + LOOK_EVERY;
-            host.wait_until(Some(deadline), &mut || set.pending() < pending)
-        });
-        if end == Wait::Stuck { Err(Error::Stuck { task: tasks.oldest() }) } else { Ok(()) }
-    }
-
-    /// Takes it, once. If a task fails that this comes after, the contents are as before, and the error is returned,
-    /// with the answer whether they are lost, or do not come.
-    fn try_take(
-        claims: &[Claim; 1],
-        elements: usize,
-        at: Location,
-        priority: Priority,
-    ) -> Result<Result<Hold, (Error, bool)>, Error> {
-        let [claim] = claims;
-        let store = &claim.record.store;
         let priority = priority.max(store.least);
         let name = match at {
             Location::Device(_) => "frozen on the device",
-            Location::Host if claim.mode.is_write() => "write on the host",
+            Location::Host if claims[0].mode.is_write() => "write on the host",
             Location::Host => "read on the host",
         };
-        let access = Submission::of(store, name, priority, at, claims);
+        let access = Submission::of(store, name, priority, at, &claims);
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
         let begun = access.begin()?;
@@ -93,32 +50,17 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&there, &node);
-            store.guards.add(Some(&there), &node);
+            store.guards.add(&node);
             let place = Place { start: begun.memory.addresses[0], elements };
             let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
-            Ok((there, before, hold))
+            Ok((there, hold))
         });
         held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
+        let (there, hold) = appended?;
         // If the wait ends with an error, the hold is dropped here.
-        let (there, before, hold) = appended?;
-        let Err(refused) = there.wait() else { return Ok(Ok(hold)) };
-        let held = shared.enter_here()?;
-        let is_lost = access.lost()?.is_some() || before.iter().any(|it| it.shared_outcome().has_failed());
-        drop(held);
-        Ok(Err((refused, is_lost)))
-    }
-}
-
-impl Store {
-    /// Ends the nodes of accesses that are refused: all that is submitted behind them would fail too.
-    pub fn end_refused(&self, held: &mut Held<'_>) {
-        for node in self.guards.refused() {
-            let cause = held.fault(node, Reason::Cancelled);
-            held.graph.give_up(node, cause);
-            held.collect();
-        }
+        there.wait().map(|()| hold)
     }
 }
 

@@ -9,42 +9,29 @@ use crate::work::lane::Submitted;
 
 /// The nodes of open guards. One that fails ends before its guard is dropped, or never was in the graph.
 #[derive(Default)]
-pub(super) struct Guards(Mutex<Vec<Open>>);
-
-struct Open {
-    node: Handle,
-    /// The node before it, without which the host does not have the bytes.
-    there: Option<Handle>,
-}
+pub(super) struct Guards(Mutex<Vec<Handle>>);
 
 impl Guards {
     /// The node is that of a guard from now on. With the dispatcher's lock held, as it is appended.
-    pub fn add(&self, there: Option<&Handle>, node: &Handle) {
-        hal::locks::lock(&self.0).push(Open { node: node.clone(), there: there.cloned() });
+    pub fn add(&self, node: &Handle) {
+        hal::locks::lock(&self.0).push(node.clone());
     }
 
     /// The guard is about to be dropped.
     pub fn remove(&self, task: &Handle) {
         let mut open = hal::locks::lock(&self.0);
-        let is_it = |other: &Open| Arc::ptr_eq(other.node.shared_outcome(), task.shared_outcome());
+        let is_it = |other: &Handle| Arc::ptr_eq(other.shared_outcome(), task.shared_outcome());
         if let Some(place) = open.iter().position(is_it) {
             open.swap_remove(place);
         }
     }
 
     pub fn has(&self, node: NodeId) -> bool {
-        hal::locks::lock(&self.0).iter().any(|open| open.node.node() == node)
-    }
-
-    /// The nodes of accesses that are refused, and whose threads do not know it yet.
-    pub fn refused(&self) -> Vec<NodeId> {
-        let has_failed = |open: &&Open| open.there.as_ref().is_some_and(|there| there.shared_outcome().has_failed());
-        let open = hal::locks::lock(&self.0);
-        open.iter().filter(has_failed).filter(|open| !open.node.is_done()).map(|open| open.node.node()).collect()
+        hal::locks::lock(&self.0).iter().any(|open| open.node() == node)
     }
 
     /// So many of their nodes have not ended.
     pub fn pending(&self) -> u64 {
-        hal::locks::lock(&self.0).iter().filter(|open| !open.node.is_done()).count() as u64
+        hal::locks::lock(&self.0).iter().filter(|open| !open.is_done()).count() as u64
     }
 }

@@ -135,7 +135,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add(None, &node);
+            asked.store.guards.add(&node);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);
@@ -260,7 +260,7 @@ impl Section {
         let written = self.lent.iter().zip(&self.modes).filter(|(_, mode)| **mode != Mode::Read);
         for (record, _) in written {
             let needs = record.needs(&(0..record.bytes), self.place);
-            before.extend(needs.lost.iter().chain(&needs.arrivals).map(|node| node.0.clone()));
+            before.extend(needs.lost.iter().chain(&needs.arrivals).chain(&needs.writers).map(|node| node.0.clone()));
             before.extend(record.fetch(held, needs, self.place, (&self.name, self.priority))?);
         }
         let (claims, set) = (self.whole(Mode::ReadWrite), inner.tasks.set().id());

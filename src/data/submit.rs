@@ -97,18 +97,17 @@ impl Submission<'_> {
         Error::Refused(Refused::Data { task: self.name.to_owned(), fault })
     }
 
-    /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
-    /// to write its bytes.
+    /// Appends the transfers that it needs. Returns the tasks whose results it needs: these, transfers of others, and
+    /// those that write bytes which are there; or one that has failed to write them.
     pub fn transfers(&self, held: &mut Held<'_>, rank: Option<Rank>) -> Result<Vec<Handle>, Error> {
         let found = self.look()?;
         if let Some(cause) = found.lost {
             return Ok(vec![cause]);
         }
-        let mut before = Vec::new();
+        let mut before = found.writers;
         if found.is_there {
             return Ok(before);
         }
-        self.store.end_refused(held);
         held.rank_others_as(rank);
         for claim in self.claims.iter().filter(|claim| claim.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
@@ -130,7 +129,7 @@ impl Submission<'_> {
     }
 
     fn look(&self) -> Result<Found, Error> {
-        let mut found = Found { lost: None, is_there: true };
+        let mut found = Found { lost: None, is_there: true, writers: Vec::new() };
         for claim in self.claims {
             let mut state = hal::locks::lock(&claim.record.state);
             if claim.is_frozen(&state) {
@@ -144,6 +143,9 @@ impl Submission<'_> {
                 return Err(self.refused(UNWRITTEN));
             }
             found.is_there &= needs.fetches.is_empty() && needs.arrivals.is_empty();
+            let is_relaxed = claim.mode == Mode::Relaxed;
+            let writers = if is_relaxed { needs.writers_of_relaxed } else { needs.writers };
+            found.writers.extend(writers.into_iter().map(|node| node.0));
             found.lost = found.lost.or(needs.lost.map(|node| node.0));
         }
         Ok(found)
@@ -163,7 +165,6 @@ impl Submission<'_> {
 
     /// Refuses the task where there is no room for it behind these.
     fn refuse_full(&self, held: &mut Held<'_>, before: &[Handle]) -> Result<(), Error> {
-        held.collect();
         let shared = self.store.tasks.shared();
         let own = before.iter().chain(self.after).filter(|task| task.is_of(shared));
         let nodes: Vec<_> = own.map(Handle::node).collect();
@@ -280,6 +281,9 @@ impl Submission<'_> {
         let mut describe = Some(describe);
         let (shared, order) = (self.store.tasks.shared(), order);
         let mut held = order.enter(shared)?;
+        if asks_for_room {
+            held.collect();
+        }
         let appended = self.transfers(&mut held, rank).and_then(|before| {
             if asks_for_room {
                 self.refuse_full(&mut held, &before)?;
@@ -311,4 +315,6 @@ struct Found {
     lost: Option<Handle>,
     /// No transfer is needed.
     is_there: bool,
+    /// Those that write bytes which are there.
+    writers: Vec<Handle>,
 }

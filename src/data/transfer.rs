@@ -22,7 +22,7 @@ pub(super) struct Transfer<'t> {
     pub from: Location,
     pub to: Location,
     pub parts: Vec<Range<u64>>,
-    /// Transfers that bring bytes to where they are copied from.
+    /// The tasks that write the bytes which are copied, or bring them to where they are copied from.
     pub after: Vec<Node>,
 }
 

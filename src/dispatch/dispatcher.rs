@@ -99,6 +99,8 @@ impl Dispatcher {
             nodes_max: options.tasks_max,
             edges_max: options.tasks_max.saturating_mul(4),
             inference: options.inference,
+            // Arrays know whose results a task needs.
+            passes_failure: false,
             ..graph::Options::default()
         })?;
         if options.workers == 0 || options.workers > WORKERS_MAX {

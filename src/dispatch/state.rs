@@ -246,7 +246,12 @@ impl State {
         let Some(body) = self.bodies.leaving(node) else { return false };
         // Before the failure is known: who knows of it knows the name.
         keep_name(&body.outcome, &self.graph, node);
-        body.fail(error, self.sets.get(body.set))
+        let is_to_be_told = body.fail(error, self.sets.get(body.set));
+        if self.graph.is_left_out(node) {
+            // Those behind it wait for those before it.
+            self.want(node);
+        }
+        is_to_be_told
     }
 
     /// The error of a node that is about to leave.
@@ -290,21 +295,22 @@ impl State {
 
     /// The same, and the thread on watch is not told.
     pub fn want_quietly(&mut self, node: NodeId) {
-        let (mut node, mut open) = (Some(node), Vec::new());
+        let (mut node, mut open, mut left) = (Some(node), Vec::new(), Vec::new());
         while let Some(wanted) = node {
-            if self.want_one(wanted) {
+            if self.want_one(wanted) && !left.contains(&wanted) {
                 self.graph.predecessors(wanted, |before| open.push(before));
+                left.push(wanted);
             }
             node = open.pop();
         }
     }
 
-    /// As [`State::want_quietly`]. Returns whether it is a join that has no points yet, because it waits itself: those
-    /// before it are wanted then.
+    /// As [`State::want_quietly`]. Returns whether it is a join that has no points yet, because it waits itself, or one
+    /// that was left out and stays in the order: those before it are wanted then.
     fn want_one(&mut self, node: NodeId) -> bool {
         let stage = self.graph.stage(node);
         if stage == Stage::Ended {
-            return false;
+            return self.graph.is_left_out(node);
         }
         let mut has_no_points = false;
         if let Some(body) = self.bodies.get_or_reserved(node) {

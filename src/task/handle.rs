@@ -193,9 +193,9 @@ impl Handle {
     }
 
     /// The task does not run, if it has not started: it ends as one that was not run ([`Error::NotRun`]), and so do
-    /// those that have been submitted to come after it, for whatever reason: also a writer behind a reader that is
-    /// cancelled. Returns whether that is so. Tasks before it go on, and so does a task that has started, a join, which
-    /// has nothing to be left out, and a replay.
+    /// those that were told to come after it, or need its results. A computation that writes an array behind a reader
+    /// which is cancelled runs, after all that the reader came after. Returns whether that is so. Tasks before it go
+    /// on, and so does a task that has started, a join, which has nothing to be left out, and a replay.
     ///
     /// The elements that a computation was to write are lost with it, as with one that fails, though nothing has
     /// touched them: its submission gave up their copies in other memories. `write` and `read_write` fail then until a

@@ -29,11 +29,6 @@ struct Entry {
 pub(crate) struct Records {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// A node that has failed, or will, and one that it came after and that may not have ended: it is mentioned in
-    /// the other one's place.
-    pub heirs: Vec<(NodeId, NodeId)>,
-    /// So many are worth a look at which have ended.
-    pub heirs_many: usize,
     /// The nodes that the node at hand comes after: empty between calls.
     pub found: Vec<NodeId>,
 }
@@ -43,11 +38,6 @@ const BEYOND: &str = "it uses bytes beyond the end of its data: check the range 
 const TOKEN: &str = "it uses bytes of a token, which has none: use it as a whole";
 
 impl Records {
-    /// Whether there is any data.
-    pub fn is_used(&self) -> bool {
-        !self.entries.is_empty()
-    }
-
     /// A new object. A token is one byte, which is used as a whole.
     pub fn create(&mut self, bytes: Option<u64>, sees_const: bool) -> DataId {
         let (is_token, bytes) = (bytes.is_none(), bytes.unwrap_or(1));
@@ -119,20 +109,20 @@ impl Records {
         Ok((entry.of, entry.bytes.start + range.start..entry.bytes.start + range.end))
     }
 
-    /// The uses of every byte of an object, if this is an access to all and they agree; and the mentions in the place
-    /// of others. It is the common case of [`Records::place`] and [`Records::uses`].
+    /// The uses of every byte of an object, if this is an access to all and they agree. It is the common case of
+    /// [`Records::place`] and [`Records::uses`].
     #[inline]
-    pub fn whole(&mut self, access: &Access) -> Option<(&mut Uses, &[(NodeId, NodeId)])> {
+    pub fn whole(&mut self, access: &Access) -> Option<&mut Uses> {
         let entry = self.entries.get_mut(access.data.index as usize)?;
         if entry.generation != access.data.generation || !entry.is_whole || access.range.is_some() {
             return None;
         }
-        Some((entry.uses.whole_mut()?, &self.heirs))
+        entry.uses.whole_mut()
     }
 
-    /// The uses of a record, and the mentions in the place of others.
-    pub fn uses(&mut self, record: u32) -> (&mut Spans<Uses>, &[(NodeId, NodeId)]) {
-        (&mut self.entries[record as usize].uses, &self.heirs)
+    /// The uses of a record.
+    pub fn uses(&mut self, record: u32) -> &mut Spans<Uses> {
+        &mut self.entries[record as usize].uses
     }
 
     /// How many parts the uses of a record have.

@@ -44,6 +44,8 @@ struct Copies<N> {
     is_relaxed: bool,
     /// Those others, as far as they may not have ended.
     beside: Vec<N>,
+    /// The writers before all of these, as far as they may not have ended well.
+    under: Vec<N>,
     /// The copies before a writer that may not run.
     before: Option<Box<Before<N>>>,
 }
@@ -59,7 +61,8 @@ struct Before<N> {
 impl<N: Clone> Copies<N> {
     /// They have these contents there, and nowhere else.
     fn new(contents: Contents<N>, at: Locations) -> Copies<N> {
-        Copies { contents, at, arrivals: Vec::new(), is_relaxed: false, beside: Vec::new(), before: None }
+        let (arrivals, [beside, under]) = (Vec::new(), [Vec::new(), Vec::new()]);
+        Copies { contents, at, arrivals, is_relaxed: false, beside, under, before: None }
     }
 
     /// They are those of a node that writes there.
@@ -68,7 +71,19 @@ impl<N: Clone> Copies<N> {
         self.is_relaxed = is_relaxed;
         self.arrivals.clear();
         self.beside.clear();
+        self.under.clear();
         self.before = None;
+    }
+
+    /// The nodes whose results they are, as far as they may not have ended.
+    fn writers(&self) -> impl Iterator<Item = &N> {
+        let writer = if let Contents::Writing(writer) = &self.contents { Some(writer) } else { None };
+        writer.into_iter().chain(&self.beside)
+    }
+
+    /// Whether a node with relaxed access there writes beside others.
+    fn is_shared_at(&self, place: Location) -> bool {
+        self.is_relaxed && matches!(self.contents, Contents::Writing(_)) && self.at == Locations::only(place)
     }
 
     /// No node has to be looked at any more.
@@ -131,6 +146,8 @@ impl<N: Clone> Copies<N> {
             self.arrivals.clear();
             self.beside.clear();
         }
+        let is_writing = matches!(self.contents, Contents::Writing(_));
+        self.under.retain(|node| is_writing && progress(node) != Progress::Done);
     }
 
     /// The transfer that brings the bytes there, if it may not have ended.
@@ -180,8 +197,9 @@ pub struct Fetch<N> {
     pub bytes: Range<u64>,
     /// The memory that has them.
     pub from: Location,
-    /// The transfer that brings them there, if it may not have ended: this one comes after it.
-    pub after: Option<N>,
+    /// The nodes without which they are not there, as far as they may not have ended: the transfer that brings them
+    /// there, or those that write them. This one comes after them.
+    pub after: Vec<N>,
 }
 
 /// The needs of a use.
@@ -191,6 +209,11 @@ pub struct Needs<N> {
     pub fetches: Vec<Fetch<N>>,
     /// Transfers of others that bring bytes of the use: it comes after them.
     pub arrivals: Vec<N>,
+    /// The nodes that write bytes which are there, as far as they may not have ended: it comes after them.
+    pub writers: Vec<N>,
+    /// Those of a use with relaxed access, which has no order with others that have such access there. Some may have
+    /// failed.
+    pub writers_of_relaxed: Vec<N>,
     /// A node that should have written some of the bytes and has failed.
     pub lost: Option<N>,
     /// Some of the bytes have never been written.
@@ -222,7 +245,7 @@ impl<N: Clone + PartialEq> Validity<N> {
         mut progress: impl FnMut(&N) -> Progress,
     ) -> Needs<N> {
         self.settle(bytes, &mut progress);
-        let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
+        let mut needs = Needs::none();
         self.spans.each(bytes, |bytes, copies| needs.add(bytes, copies, place, &nearness));
         needs
     }
@@ -237,7 +260,7 @@ impl<N: Clone + PartialEq> Validity<N> {
         mut progress: impl FnMut(&N) -> Progress,
     ) -> Option<Needs<N>> {
         self.settle(bytes, &mut progress);
-        let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
+        let mut needs = Needs::none();
         let mut is_kept = false;
         self.spans.each(bytes, |bytes, copies| {
             is_kept |= copies.is_kept_at(from, place);
@@ -284,12 +307,12 @@ impl<N: Clone + PartialEq> Validity<N> {
     /// access there, so each of them counts.
     pub fn relaxes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
         self.spans.change(bytes, |all| {
-            let is_pending = matches!(all.contents, Contents::Writing(_));
-            if all.is_relaxed && is_pending && all.at == Locations::only(place) {
-                all.beside.push(writer.clone());
-            } else {
-                all.write(place, writer, true);
+            if all.is_shared_at(place) {
+                return all.beside.push(writer.clone());
             }
+            let under = all.writers().cloned().collect();
+            all.write(place, writer, true);
+            all.under = under;
         });
     }
 
@@ -326,6 +349,24 @@ impl<N: Clone + PartialEq> Validity<N> {
 }
 
 impl<N: Clone + PartialEq> Needs<N> {
+    fn none() -> Needs<N> {
+        let [arrivals, writers, writers_of_relaxed] = [const { Vec::new() }; 3];
+        Needs { fetches: Vec::new(), arrivals, writers, writers_of_relaxed, lost: None, is_unwritten: false }
+    }
+
+    /// The copies alone, apart by the nodes that they come after: each does not fail with those of others.
+    #[must_use]
+    pub fn apart(self) -> Vec<Needs<N>> {
+        let mut all: Vec<Needs<N>> = Vec::new();
+        for fetch in self.fetches {
+            match all.iter_mut().find(|needs| needs.fetches[0].after == fetch.after) {
+                Some(needs) => needs.fetches.push(fetch),
+                None => all.push(Needs { fetches: vec![fetch], ..Needs::none() }),
+            }
+        }
+        all
+    }
+
     fn add(&mut self, bytes: Range<u64>, copies: &Copies<N>, place: Location, nearness: &impl Fn(Location) -> f64) {
         match &copies.contents {
             Contents::Unwritten => self.is_unwritten = true,
@@ -333,18 +374,36 @@ impl<N: Clone + PartialEq> Needs<N> {
             _ => {}
         }
         if copies.at.has(place) {
-            if let Some(arrival) = copies.arrival(place).filter(|arrival| !self.arrivals.contains(arrival)) {
-                self.arrivals.push(arrival.clone());
+            match copies.arrival(place) {
+                Some(arrival) => put([arrival], &mut self.arrivals),
+                None => self.add_writers(copies, place),
             }
             return;
         }
         let Some(from) = copies.source(nearness) else { return };
-        let fetch = Fetch { bytes, from, after: copies.arrival(from).cloned() };
+        let after = copies.arrival(from).map_or_else(|| copies.writers().cloned().collect(), |one| vec![one.clone()]);
+        let fetch = Fetch { bytes, from, after };
         match self.fetches.last_mut() {
             Some(last) if last.bytes.end == fetch.bytes.start && last.from == from && last.after == fetch.after => {
                 last.bytes.end = fetch.bytes.end;
             }
             _ => self.fetches.push(fetch),
+        }
+    }
+    fn add_writers(&mut self, copies: &Copies<N>, place: Location) {
+        put(copies.writers(), &mut self.writers);
+        match copies.is_shared_at(place) {
+            true => put(&copies.under, &mut self.writers_of_relaxed),
+            false => put(copies.writers(), &mut self.writers_of_relaxed),
+        }
+    }
+}
+
+/// Adds those that are not there.
+fn put<'n, N: Clone + PartialEq + 'n>(nodes: impl IntoIterator<Item = &'n N>, all: &mut Vec<N>) {
+    for node in nodes {
+        if !all.contains(node) {
+            all.push(node.clone());
         }
     }
 }

@@ -408,21 +408,16 @@ impl Model {
         is_done(&task) && self.all_before(task).iter().all(is_done)
     }
 
+    /// One that was left out keeps its place in the order.
     fn comes_before(&self, first: usize, then: usize) -> bool {
-        first == then || self.before_by(then, |task| !task.is_given_up).contains(&first)
+        first == then || self.all_before(then).contains(&first)
     }
 
     /// All tasks before this one, also through others.
     fn all_before(&self, task: usize) -> Vec<usize> {
-        self.before_by(task, |_| true)
-    }
-
-    /// The same, through such tasks only: one that was given up is in no order any more.
-    fn before_by(&self, task: usize, through: impl Fn(&Task) -> bool) -> Vec<usize> {
         let (mut found, mut open) = (vec![false; self.tasks.len()], vec![task]);
         while let Some(task) = open.pop() {
-            let before = if through(&self.tasks[task]) { &self.tasks[task].before[..] } else { &[] };
-            for (first, _) in before {
+            for (first, _) in &self.tasks[task].before {
                 if !std::mem::replace(&mut found[*first], true) {
                     open.push(*first);
                 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hal::Nanos;
-use overtake::data::{Sum, discard, read, reduce, write};
+use overtake::data::{Sum, discard, read, read_write, reduce, write};
 use overtake::task::{Error, Handle, More, Reason};
 
 use crate::bed;
@@ -74,6 +74,48 @@ pub fn of_readers(rig: &Rig) -> Outcome {
     same("written since", &source.read()?[0], &3.0)?;
     ensure!(is_left_out(&reads.wait()), "{:?}", reads.outcome());
     Ok(bed.arrays.wait()?)
+}
+
+/// Writers behind a reader that is cancelled, or fails, run: in their order, on what was written before.
+pub fn of_a_reader_before_a_writer(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let array = bed.arrays.array_of(&[1_u32; COUNT])?;
+    let writes = bed.arrays.host("writes", (discard(&array),), |(array,)| {
+        array.fill(2);
+        Ok(())
+    });
+    let writes = writes.held().submit()?;
+    let reads = |name, fails: bool| {
+        let reads = bed.arrays.launch(name, (read(&array),), move |_, _| match fails {
+            true => Err("as planned".into()),
+            false => Ok(More::Done),
+        });
+        reads.held().submit()
+    };
+    let (first, second, fails) = (reads("first", false)?, reads("second", false)?, reads("fails", true)?);
+    let add = |name| {
+        let adds = bed.arrays.host(name, (read_write(&array),), |(array,)| {
+            array.iter_mut().for_each(|element| *element += 1);
+            Ok(())
+        });
+        adds.submit()
+    };
+    let behind = add("behind")?;
+    ensure!(first.cancel()? && is_left_out(&first.wait()), "{:?}", first.outcome());
+    ensure!(second.cancel()? && is_left_out(&second.wait()), "{:?}", second.outcome());
+    let later = add("later")?;
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    ensure!(!behind.is_done() && !later.is_done(), "the writer before the readers has not run");
+    writes.release()?;
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    ensure!(!behind.is_done(), "a reader is there still");
+    fails.release()?;
+    ensure!(matches!(fails.wait(), Err(Error::Failed(_))), "{:?}", fails.outcome());
+    behind.wait()?;
+    later.wait()?;
+    same("the elements", &array.read()?[COUNT - 1], &4)?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
 /// What it would have written is lost until it is written again, and so are the results of reductions with it.

@@ -20,6 +20,7 @@ mod room;
 mod scenarios;
 mod sections;
 pub mod serial;
+mod several;
 pub mod shared;
 pub mod storms;
 mod streams;
@@ -44,7 +45,7 @@ macro_rules! checks {
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
-    cancels: from_the_last_on of_readers of_writers beside_their_start;
+    cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;
@@ -58,8 +59,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     full: is_waited_for is_waited_for_in_vain not_inside;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
-    random: values values_when_full values_when_two_are_full
-        values_on_two values_on_four values_without_links values_where_chosen;
+    random: values values_when_full values_when_two_are_full;
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
         refused twice_in_one adopted;
@@ -72,6 +72,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     sections: are_one_computation see_arrays_frozen stack fail_as_one are_cancelled_as_one take_nothing_later
         span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
+    several: values_on_two values_on_four values_without_links values_where_chosen;
     shared: values;
     storms: values closes;
     streams: pass_no_failure_on;

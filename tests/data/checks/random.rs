@@ -1,50 +1,41 @@
-//! Random programs: kernels, functions, reductions, replays of templates and accesses of the host with parts of arrays,
-//! in all modes and priorities.
+//! Random programs: kernels, functions, reductions, replays of templates, readers that are cancelled and accesses of
+//! the host with parts of arrays, in all modes and priorities.
 //! The values are those of the same steps one after another, and not a byte moves that they do not ask for.
 
-use std::sync::Arc;
-
-use hal::{Code, Device, Driver};
 use overtake::Priority;
-use overtake::data::{
-    Array, ArrayOptions, Bandwidth, Computation, Max, Parents, Selection, Sum, discard, read, read_write, reduce, write,
-};
+use overtake::data::{Array, ArrayOptions, Computation, Max, Sum, discard, read, read_write, reduce, write};
 use overtake::heap::HeapOptions;
-use overtake::task::Handle;
+use overtake::task::{Handle, More};
 
 use crate::bed::{self, Bed};
 use crate::checks::oracle::{How, Moved, Oracle, Part, Place};
 use crate::checks::replays::Recorded;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
-use crate::faulty::Faulty;
 use crate::prng::Prng;
 use crate::rig::Rig;
 
 /// On the software GPU, in CI. A real one runs fewer.
 const PROGRAMS: u64 = 3500;
-const PROGRAMS_REAL: u64 = 1000;
+pub const PROGRAMS_REAL: u64 = 1000;
 const STEPS: u64 = 12;
 /// On a device that is too small.
 const PROGRAMS_FULL: u64 = 300;
-/// On several devices, each way. A real one runs fewer where selections choose the device.
-const PROGRAMS_ON_SEVERAL: u64 = 600;
-const PROGRAMS_ON_SEVERAL_REAL: u64 = 150;
 
 /// The arrays of a program.
 #[derive(Clone, Copy)]
 pub struct Size {
-    arrays: usize,
-    elements: usize,
+    pub arrays: usize,
+    pub elements: usize,
     /// The device has room for all of them.
     pub fits: bool,
     /// The program names the device of each step.
-    names_devices: bool,
+    pub names_devices: bool,
     /// Bytes go from device to device.
-    has_links: bool,
+    pub has_links: bool,
 }
 
-const SMALL: Size = Size { arrays: 3, elements: 24, fits: true, names_devices: true, has_links: true };
+pub const SMALL: Size = Size { arrays: 3, elements: 24, fits: true, names_devices: true, has_links: true };
 /// Each has a page of its own.
 const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false, ..SMALL };
 const LARGE_BYTES: u64 = 4 * LARGE.elements as u64;
@@ -277,6 +268,26 @@ impl<'b> Program<'b> {
         Ok(())
     }
 
+    /// A reader is cancelled. Steps that write what it reads come behind it, and run.
+    fn cancels(&mut self) -> Outcome {
+        let (part, priority, device) = (self.part(), self.priority(), self.device());
+        let (bed, arrays) = (self.bed, std::mem::take(&mut self.arrays));
+        let uses = (read(&arrays[part.array]).part(part.elements.clone()),);
+        let step = bed.arrays.launch("cancelled", uses, |_, _| Ok(More::Done)).priority(priority).held();
+        let step = if self.size.names_devices { step.on(device) } else { step };
+        let is_there = self.submit(Place::Device(device), &[(part, How::Reads)], step);
+        self.arrays = arrays;
+        let Some(reader) = self.last.last().filter(|_| matches!(is_there, Ok(true))).cloned() else {
+            return is_there.map(drop);
+        };
+        // A full device would wait for it.
+        for _ in 0..if self.size.fits { self.prng.below(4) } else { 0 } {
+            if self.prng.below(2) == 0 { self.kernel() } else { self.function() }?;
+        }
+        ensure!(reader.cancel()?, "it is held");
+        Ok(())
+    }
+
     /// A task is raised, with all before it. It may have ended.
     fn raise(&mut self) -> Outcome {
         let (count, priority) = (self.last.len() as u64, self.priority());
@@ -290,7 +301,7 @@ impl<'b> Program<'b> {
     }
 
     fn step(&mut self) -> Outcome {
-        match self.prng.below(23) {
+        match self.prng.below(25) {
             0..6 => self.kernel(),
             6..9 => self.function(),
             9 | 10 => self.look(),
@@ -298,7 +309,8 @@ impl<'b> Program<'b> {
             14 => self.bring(),
             16..20 => self.reduction(),
             20 | 21 => self.raise(),
-            22.. => self.replays(),
+            22 => self.replays(),
+            23.. => self.cancels(),
             _ => self.renew(),
         }
     }
@@ -339,7 +351,7 @@ fn run(bed: &Bed, size: Size, seed: u64) -> Outcome {
     program.check(before)
 }
 
-fn run_all(bed: &Bed, size: Size, programs: u64) -> Outcome {
+pub fn run_all(bed: &Bed, size: Size, programs: u64) -> Outcome {
     for seed in 0..programs {
         run(bed, size, seed).map_err(|error| Failure::from_text(format!("program {seed}: {error}")))?;
     }
@@ -378,70 +390,5 @@ fn values_when_full_on(rig: &Rig, devices: u8) -> Outcome {
         "few arrays have left: {:?}",
         bed.arrays.statistics()
     );
-    Ok(())
-}
-
-fn programs_on_several(rig: &Rig, size: Size) -> u64 {
-    let real = if size.names_devices { PROGRAMS_REAL } else { PROGRAMS_ON_SEVERAL_REAL };
-    if rig.driver().host().is_virtual() { PROGRAMS_ON_SEVERAL } else { real }
-}
-
-/// Runs programs on so many devices, if there are. Returns the tasks that have copied between two of them.
-fn on_several(rig: &Rig, devices: u8, size: Size, options: ArrayOptions) -> Result<u64, Failure> {
-    let driver = Faulty::new(rig.shared_driver(), Code::NOT_SUPPORTED);
-    if !size.has_links {
-        driver.refuse(&["device_can_access_peer"]);
-    }
-    let driver: Arc<dyn Driver> = driver;
-    let bed = bed::open_on(rig, &driver, devices, options)?;
-    run_all(&bed, size, programs_on_several(rig, size))?;
-    Ok(bed.arrays.statistics().between_devices)
-}
-
-/// As `values`, with two devices: each step names one.
-pub fn values_on_two(rig: &Rig) -> Outcome {
-    if rig.driver().device_count()? < 2 {
-        return Ok(());
-    }
-    // Without a link they go through the host.
-    let has_links = rig.driver().device_can_access_peer(Device(0), Device(1))?;
-    let size = Size { has_links, ..SMALL };
-    let crossings = on_several(rig, 2, size, ArrayOptions::default())?;
-    ensure!((crossings > programs_on_several(rig, size) / 20) == has_links, "{crossings} transfers between devices");
-    Ok(())
-}
-
-/// The same with four.
-pub fn values_on_four(rig: &Rig) -> Outcome {
-    if rig.driver().device_count()? < 4 {
-        return Ok(());
-    }
-    on_several(rig, 4, SMALL, ArrayOptions::default()).map(drop)
-}
-
-/// The same with two devices that do not reach each other: all goes through the host.
-pub fn values_without_links(rig: &Rig) -> Outcome {
-    if rig.driver().device_count()? < 2 {
-        return Ok(());
-    }
-    let size = Size { has_links: false, ..SMALL };
-    same("transfers between devices", &on_several(rig, 2, size, ArrayOptions::default())?, &0)
-}
-
-/// The values are the same where each selection chooses the devices, some of them with those before.
-pub fn values_where_chosen(rig: &Rig) -> Outcome {
-    if rig.driver().device_count()? < 2 {
-        return Ok(());
-    }
-    let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
-    let bandwidth = Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?;
-    let policies = std::iter::once(None).chain(Parents::ALL.map(|(_, parents)| Some(parents)));
-    for ((name, selection), parents) in Selection::ALL.into_iter().zip(policies.cycle()) {
-        let bandwidth = Some(bandwidth.clone());
-        let options = ArrayOptions { selection, bandwidth, parents, ..ArrayOptions::default() };
-        let size = Size { names_devices: false, ..SMALL };
-        let run = on_several(rig, 2, size, options);
-        run.map_err(|error| Failure::from_text(format!("selection {name}: {error}")))?;
-    }
     Ok(())
 }

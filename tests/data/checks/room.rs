@@ -175,7 +175,7 @@ pub fn valid_elsewhere(rig: &Rig) -> Outcome {
 }
 
 /// The host waits to overwrite an array that is on the device alone. It stays there until the host has it: the access
-/// may fail, and then the array is as it was.
+/// may fail, and then the array is as it was. It does not fail with a reader that never starts.
 pub fn while_the_host_waits(rig: &Rig) -> Outcome {
     let bed = small(rig, 1)?;
     let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
@@ -185,7 +185,10 @@ pub fn while_the_host_waits(rig: &Rig) -> Outcome {
     let reads = bed.arrays.launch("reads", (read(&one),), |_, _| Ok(More::Done)).held().submit()?;
     let overwrites = {
         let one = Arc::clone(&one);
-        rig.spawn("overwrites", move |_| Ok(one.overwrite().map(drop)))
+        rig.spawn("overwrites", move |_| {
+            one.overwrite()?.fill(3.0);
+            Ok(())
+        })
     };
     host.sleep(Nanos::from_ms(1));
     let needs_room = rig.spawn("needs room", move |_| {
@@ -196,10 +199,9 @@ pub fn while_the_host_waits(rig: &Rig) -> Outcome {
     same("arrays that left", &bed.arrays.statistics().evictions, &0)?;
     bed.arrays.clone().finish()?;
     ensure!(reads.wait().is_err(), "nothing has started it");
-    let error = rig.join(overwrites)?.expect_err("it has waited for that");
-    ensure!(error.to_string().contains("its arrays were dropped"), "{error}");
+    rig.join(overwrites)?;
     let five = rig.join(needs_room)?;
-    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[2.0, 5.0])?;
+    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[3.0, 5.0])?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

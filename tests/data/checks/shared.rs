@@ -1,5 +1,5 @@
-//! Arrays that threads share, on a device that is too small for all. Readers fail, and the arrays end at any time: an
-//! access of the host finds what the last one has left, and only the end refuses one.
+//! Arrays that threads share, on a device that is too small for all. Readers fail and are cancelled, and the arrays end
+//! at any time: an access of the host finds what the last one has left, and only the end refuses one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,16 +27,6 @@ const COUNT: usize = 16 << 10;
 const PAGE_BYTES: u64 = 4 * COUNT as u64;
 const PAGES: u64 = 2;
 
-/// What happens beside readers that fail and accesses of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beside {
-    Nothing,
-    /// The arrays end.
-    End,
-    /// Computations write. They are not run behind an access that is refused, and their results are lost then.
-    Writers,
-}
-
 struct Shared {
     array: Array<u32>,
     /// The value of all elements. Who has them to change changes this.
@@ -54,18 +44,27 @@ impl Shared {
 struct Part {
     arrays: Arrays,
     all: Arc<Vec<Shared>>,
-    beside: Beside,
+    /// The arrays end meanwhile.
+    ends: bool,
     prng: Prng,
-    /// Readers that fail.
+    /// Readers that fail, or were cancelled.
     failing: Vec<Handle>,
+    /// Computations that write.
+    written: Vec<Handle>,
+}
+
+/// What a thread has submitted.
+struct Told {
+    failing: Vec<Handle>,
+    written: Vec<Handle>,
 }
 
 impl Part {
-    fn run(mut self, host: &dyn hal::Host) -> Result<Vec<Handle>, Failure> {
+    fn run(mut self, host: &dyn hal::Host) -> Result<Told, Failure> {
         for number in 0..STEPS {
             self.step(host).map_err(|failure| Failure::from_text(format!("step {number}: {failure}")))?;
         }
-        Ok(self.failing)
+        Ok(Told { failing: self.failing, written: self.written })
     }
 
     fn step(&mut self, host: &dyn hal::Host) -> Outcome {
@@ -94,17 +93,19 @@ impl Part {
                 }
                 Err(refused) => self.told(refused),
             },
-            _ if self.beside == Beside::Writers => {
-                self.arrays.launch("stays", (read_write(&one.array),), |_, _| Ok(More::Done)).submit()?;
+            // One that the end gives up would lose its results.
+            _ if self.ends => Ok(read(&one.array).to_device().map(drop)?),
+            _ => {
+                let stays = self.arrays.launch("stays", (read_write(&one.array),), |_, _| Ok(More::Done)).submit()?;
+                self.written.push(stays);
                 Ok(())
             }
-            _ => Ok(read(&one.array).to_device().map(drop)?),
         }
     }
 
     /// A reader on the device, before which others begin to wait for it.
     fn reads(&mut self, one: &Shared, host: &dyn hal::Host) -> Outcome {
-        let fails = self.prng.below(3) > 0;
+        let (fails, is_cancelled) = (self.prng.below(3) > 0, self.prng.below(4) == 0);
         let reads = self.arrays.launch("reads", (read(&one.array),), move |_, _| match fails {
             true => Err("as planned".into()),
             false => Ok(More::Done),
@@ -112,21 +113,20 @@ impl Part {
         let task = reads.held().submit()?;
         self.failing.extend(Some(task.clone()).filter(|_| fails));
         host.sleep(Nanos::from_us(self.prng.below(200)));
+        if is_cancelled {
+            self.failing.extend(Some(task.clone()).filter(|_| !fails));
+            ensure!(task.cancel()? || task.is_done(), "it is held, or the end has given it up");
+            return Ok(());
+        }
         let released = task.release();
         ensure!(released.is_ok() || task.is_done(), "{released:?}");
         Ok(())
     }
 
-    /// An access was refused.
+    /// An access was refused: it came behind one that is open, where the arrays end.
     fn told(&self, refused: Error) -> Outcome {
-        match self.beside {
-            Beside::Writers => Ok(()),
-            // While arrays end, an access may be refused that came behind one that the end has given up. The contents
-            // stay: the last look finds them.
-            Beside::End if matches!(refused, Error::NotRun { .. }) => Ok(()),
-            Beside::End if refused.to_string().contains("its arrays were dropped") => Ok(()),
-            _ => Err(Failure::new(refused)),
-        }
+        let is_given_up = self.ends && refused.to_string().contains("its arrays were dropped");
+        if is_given_up { Ok(()) } else { Err(Failure::new(refused)) }
     }
 }
 
@@ -149,10 +149,7 @@ fn shared(overtake: &Arc<Overtake>, arrays: &Arrays) -> Result<Vec<Shared>, Fail
 
 fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
     let (host, mut prng) = (rig.driver().host(), Prng::new(seed));
-    // Beside the end of arrays that others use, a copy that makes room may come behind a reader that fails, and the
-    // contents are lost: in some one of a hundred runs on a busy machine. Asked for by hand until that is mended.
-    let end = if std::env::var_os("STORMS_END").is_some() { Beside::End } else { Beside::Nothing };
-    let beside = [Beside::Nothing, end, end, Beside::Writers][seed as usize % 4];
+    let ends = seed % 2 == 1;
     let options = DispatchOptions { lanes: 2, ..DispatchOptions::default() };
     let dispatcher = Dispatcher::open(overtake, options)?;
     let device = HeapOptions { page_bytes: PAGE_BYTES, max_bytes: PAGES * PAGE_BYTES, ..HeapOptions::default() };
@@ -160,41 +157,29 @@ fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
     let all = Arc::new(shared(overtake, &arrays)?);
     let part = |thread| {
         let (arrays, all, prng) = (arrays.clone(), Arc::clone(&all), Prng::new(seed * THREADS + thread));
-        let part = Part { arrays, all, beside, prng, failing: Vec::new() };
+        let part = Part { arrays, all, ends, prng, failing: Vec::new(), written: Vec::new() };
         rig.spawn("part", move |driver| part.run(driver.host()))
     };
     let threads: Vec<_> = (0..THREADS).map(part).collect();
-    for _ in 0..if beside == Beside::End { 3 } else { 0 } {
+    for _ in 0..if ends { 3 } else { 0 } {
         host.sleep(Nanos::from_us(prng.below(300)));
         arrays.clone().finish()?;
     }
-    let failing = threads.into_iter().map(|thread| rig.join(thread)).collect::<Result<Vec<_>, _>>()?;
-    let looks = if beside == Beside::End { 5 } else { 1 };
-    let look = |one: &Shared| {
-        let mut seen = one.array.read();
-        for _ in 1..looks {
-            if matches!(seen, Err(Error::NotRun { .. })) {
-                seen = one.array.read();
-            }
-        }
-        seen.map_err(Failure::new).and_then(|seen| one.check(&seen))
-    };
-    let refused = |one: &Shared| look(one).err();
-    let lost = all.iter().find_map(refused).filter(|_| beside != Beside::Writers);
-    let ended = arrays.finish();
-    ensure!(failing.iter().flatten().all(|task| matches!(task.outcome(), Some(Err(_)))), "all readers that fail do");
-    if let Some(lost) = lost {
-        return Err(Failure::from_text(format!("in the end: {lost}")));
+    let told = threads.into_iter().map(|thread| rig.join(thread)).collect::<Result<Vec<_>, _>>()?;
+    for one in all.iter() {
+        let seen = one.array.read().map_err(|error| Failure::from_text(format!("in the end: {error}")))?;
+        one.check(&seen)?;
+    }
+    arrays.finish()?;
+    for Told { failing, written } in &told {
+        ensure!(failing.iter().all(|task| matches!(task.outcome(), Some(Err(_)))), "all readers that fail do");
+        ensure!(written.iter().all(|task| matches!(task.outcome(), Some(Ok(())))), "no writer fails: {written:?}");
     }
     drop(dispatcher);
-    if beside != Beside::Writers {
-        ended?;
-        let all = Arc::into_inner(all).ok_or_else(|| Failure::new("no thread is left"))?;
-        let Shared { array, value } = all.into_iter().next().expect("there are some");
-        let memory = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
-        same("the program's own memory", &memory[COUNT - 1], &value.into_inner())?;
-    }
-    Ok(())
+    let all = Arc::into_inner(all).ok_or_else(|| Failure::new("no thread is left"))?;
+    let Shared { array, value } = all.into_iter().next().expect("there are some");
+    let memory = array.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+    same("the program's own memory", &memory[COUNT - 1], &value.into_inner())
 }
 
 pub fn programs(rig: &Rig, overtake: &Arc<Overtake>, programs: u64) -> Outcome {

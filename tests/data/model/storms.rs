@@ -25,12 +25,7 @@ pub fn in_real_time() -> Outcome {
         let bed = bed::open(rig)?;
         storms(rig, &bed.overtake, Beside::Nothing, PROGRAMS)?;
         storms(rig, &bed.overtake, Beside::Close, PROGRAMS)?;
-        // In real time by hand, `shared::values` runs some in each run of the tests.
-        if std::env::var_os("STORMS_SHARED").is_some() {
-            shared::programs(rig, &bed.overtake, PROGRAMS)
-        } else {
-            Ok(())
-        }
+        shared::programs(rig, &bed.overtake, PROGRAMS)
     })
 }
 

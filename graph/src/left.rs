@@ -1,0 +1,89 @@
+//! Nodes that are left out: they are not run, and have ended to their callers. Until those before them have ended they
+//! stay as empty nodes, so those behind them still come after these.
+
+use terms::Priority;
+
+use crate::finish::Ended;
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{Kind, Mark, NodeId, Stage};
+
+impl Graph {
+    /// Whether the node was left out, and those before it have not ended: [`Graph::ended`] has returned it, or will.
+    #[must_use]
+    pub fn is_left_out(&self, node: NodeId) -> bool {
+        self.nodes.find(node).is_some_and(|node| self.nodes[node].is_left)
+    }
+
+    /// The node has failed, and no work of it is on the device. It ends, and those that fail with it know that. Where
+    /// nodes before it have not ended, an empty node takes its place in the order, and passes no failure on.
+    #[inline(never)]
+    pub(crate) fn leave_out(&mut self, node: u32) {
+        // To PhysX those behind it run.
+        if self.nodes[node].into == NONE || self.is_physx() {
+            return self.end(node);
+        }
+        let id = self.nodes.id(node);
+        let slot = &mut self.nodes[node];
+        (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
+        slot.offers_strand = false;
+        let strand = std::mem::replace(&mut slot.strand, NONE);
+        let last = if self.ended.first == NONE { NodeId::NONE } else { self.nodes.id(self.ended.last) };
+        self.left.push_back((id, last));
+        if strand != NONE && self.lanes.leave(strand) {
+            self.lanes.free_strand(strand, true);
+        }
+        self.fail_those_behind(node);
+        self.lower(node);
+        if self.count_history(node) == 0 {
+            self.todo.push_back(node);
+        }
+    }
+
+    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order.
+    fn fail_those_behind(&mut self, node: u32) {
+        let Some(cause) = self.nodes[node].poison else { return };
+        let mut edge = self.nodes[node].out.first;
+        while edge != NONE {
+            self.mark_anew(edge);
+            let it = *self.edge(edge);
+            if !it.passes_no_failure && !self.nodes[it.to].is_left {
+                self.poison_after(it.to, cause);
+                if it.is_counted {
+                    self.edge_mut(edge).is_counted = false;
+                    self.drop_reference(it.to, self.is_usual);
+                }
+            }
+            edge = it.out_next;
+        }
+    }
+
+    /// It waits for those before it as an empty node does. Returns how many that are.
+    fn count_history(&mut self, node: u32) -> u32 {
+        let mut references = 0;
+        let mut edge = self.nodes[node].into;
+        while edge != NONE {
+            self.mark_anew(edge);
+            let is_launched = self.nodes[self.edge(edge).from].stage == Stage::Launched;
+            let it = self.edge_mut(edge);
+            it.is_counted = !is_launched || it.mark != Mark::Launched;
+            references += u32::from(it.is_counted);
+            edge = it.into_next;
+        }
+        self.nodes[node].references = references;
+        references
+    }
+
+    /// The oldest of those that have not been returned, if it is the next. From now on it has no failure.
+    #[inline(never)]
+    pub(crate) fn next_left(&mut self) -> Option<Ended> {
+        let (id, last) = *self.left.front()?;
+        if self.nodes.find(last).is_some() {
+            return None;
+        }
+        self.left.pop_front();
+        let slot = &mut self.nodes[id.index];
+        let outcome = slot.poison.take().map_or(Ok(()), Err);
+        Some(Ended { node: id, outcome, turns: slot.turns })
+    }
+}
