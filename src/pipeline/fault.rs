@@ -59,7 +59,11 @@ impl fmt::Display for Error {
                 f,
                 "this pipeline may drop a frame for a newer one until the consumer has it: submit its tasks there"
             ),
-            Error::Stuck => write!(f, "no thread can ever complete this frame: its peer waits for this thread"),
+            Error::Stuck => write!(
+                f,
+                "no thread can ever complete this frame: its peer waits for this thread, or the software GPU does not \
+                 know the peer's thread: start it by hal::spawn, or set OVERTAKE_SOFT_CLOCK=free"
+            ),
             Error::Task(error) => write!(f, "{error}"),
             Error::Driver(error) => write!(f, "{error}"),
         }

@@ -128,7 +128,12 @@ impl fmt::Display for Error {
                 write!(f, "task {task} cannot be ordered with a task of another dispatcher: wait for that one instead")
             }
             Error::Stuck { task } => {
-                write!(f, "task {task} will never end: release its references, and those of the tasks before it")
+                write!(
+                    f,
+                    "task {task} will never end: release its references, and those of the tasks before it; if another \
+                     thread is to do so, the software GPU has to know it: start it by hal::spawn, or set \
+                     OVERTAKE_SOFT_CLOCK=free"
+                )
             }
             Error::Forked => {
                 write!(f, "this process is the child of a fork, and has no threads for tasks: open a dispatcher in it")

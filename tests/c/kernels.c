@@ -77,6 +77,34 @@ static void unknown_names_are_refused(CUmodule module)
     REQUIRE(other == (CUmodule)UNTOUCHED);
 }
 
+#ifdef SOFTWARE_GPU
+/* CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES. */
+static int names[] = {5, 6};
+
+/* A program that asks for the compiler's log finds the cause there, as far as there is room. */
+static void the_log_tells_why(void)
+{
+    char log[400];
+    CUmodule other = NULL;
+    for (size_t room = sizeof log; room > 0; room = room == 8 ? 0 : 8) {
+        void *values[] = {log, (void *)room};
+        memset(log, '?', sizeof log);
+        EXPECT(UNKNOWN_KERNEL, cuModuleLoadDataEx(&other, unknown, 2, names, values));
+        REQUIRE((size_t)values[1] == strlen(log) && strlen(log) < room);
+        REQUIRE(strncmp(log, "no kernel unregistered_kernel", strlen(log) < 29 ? strlen(log) : 29) == 0);
+        REQUIRE((strstr(log, "compiles nothing") != NULL) == (room == sizeof log));
+        REQUIRE(room == sizeof log || log[room] == '?');
+    }
+    void *empty[] = {NULL, NULL};
+    EXPECT(UNKNOWN_KERNEL, cuModuleLoadDataEx(&other, unknown, 2, names, empty));
+    EXPECT(UNKNOWN_KERNEL, cuModuleLoadDataEx(&other, unknown, 1, names, empty));
+    void *values[] = {log, (void *)sizeof log};
+    OK(cuModuleLoadDataEx(&other, known, 2, names, values));
+    REQUIRE(values[1] == NULL);
+    OK(cuModuleUnload(other));
+}
+#endif
+
 static void refused_launches(CUmodule module, CUstream stream)
 {
     CUfunction noop = function_of(module, "soft_noop");
@@ -103,6 +131,9 @@ int main(void)
     built_in_kernels_run(module, stream);
     unknown_names_are_refused(module);
     refused_launches(module, stream);
+#ifdef SOFTWARE_GPU
+    the_log_tells_why();
+#endif
     OK(cuModuleLoadDataEx(&again, known, 0, NULL, NULL));
     OK(cuModuleUnload(again));
     OK(cuModuleUnload(module));

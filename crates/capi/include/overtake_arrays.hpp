@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 
@@ -87,6 +88,18 @@ public:
     access<T> change() const { return {array_, spec(use::write), count_}; }
     /* All are written: nothing is copied. */
     access<T> overwrite() const { return {array_, spec(use::discard), count_}; }
+    /* Has the elements copied to the host, or to a device, before they are asked for there. */
+    task bring(std::optional<unsigned> device = std::nullopt, int priority = 0) const
+    {
+        overtake_access_spec wanted = spec(use::read);
+        overtake_task *handle = nullptr;
+        wanted.struct_size = sizeof wanted;
+        wanted.priority = priority;
+        wanted.is_on_device = device.has_value();
+        wanted.device = device.value_or(0);
+        check(overtake_array_bring(array_, &wanted, &handle));
+        return task(handle);
+    }
     /* The elements on a device, for code outside. */
     access<T> on_device(use mode, unsigned device = 0) const
     {

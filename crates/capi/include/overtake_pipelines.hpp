@@ -14,7 +14,6 @@ namespace overtake {
 class frame {
 public:
     frame(frame &&other) noexcept : end_(std::exchange(other.end_, nullptr)), frame_(other.frame_) {}
-    frame &operator=(frame &&) = delete;
 
     std::uint64_t number() const noexcept { return frame_.number; }
     /* Its pinned memory of the host, and its memory of the device: so many bytes of each. */
@@ -49,6 +48,12 @@ public:
 protected:
     frame(overtake_pipeline_end *end, const overtake_frame &in_hand) noexcept : end_(end), frame_(in_hand) {}
     ~frame() = default;
+    frame &operator=(frame &&other) noexcept
+    {
+        end_ = std::exchange(other.end_, nullptr);
+        frame_ = other.frame_;
+        return *this;
+    }
 
     /* The frame is in hand no more. */
     void end(int (*call)(overtake_pipeline_end *)) { detail::close(end_, call); }
@@ -81,11 +86,14 @@ class [[nodiscard]] filling : public frame {
 public:
     filling(overtake_pipeline_end *end, const overtake_frame &in_hand) noexcept : frame(end, in_hand) {}
     filling(filling &&) noexcept = default;
-    ~filling()
+    filling &operator=(filling &&other) noexcept
     {
-        if (end_ != nullptr)
-            (void)overtake_pipeline_give_up(end_);
+        if (end_ != other.end_)
+            drop();
+        frame::operator=(std::move(other));
+        return *this;
     }
+    ~filling() { drop(); }
 
     /* It was captured so long ago, and not when its stage was acquired. */
     void captured(std::chrono::nanoseconds ago) const
@@ -97,6 +105,13 @@ public:
     /* The consumer gets it at once: its tasks come after those of this frame on the device. */
     void hand_over() { end(overtake_pipeline_hand_over); }
     void give_up() { end(overtake_pipeline_give_up); }
+
+private:
+    void drop() noexcept
+    {
+        if (end_ != nullptr)
+            (void)overtake_pipeline_give_up(end_);
+    }
 };
 
 /* One that is being consumed. It is released at its end: the producer gets its stage back. */
@@ -104,15 +119,25 @@ class [[nodiscard]] filled : public frame {
 public:
     filled(overtake_pipeline_end *end, const overtake_frame &in_hand) noexcept : frame(end, in_hand) {}
     filled(filled &&) noexcept = default;
-    ~filled()
+    filled &operator=(filled &&other) noexcept
     {
-        if (end_ != nullptr)
-            (void)overtake_pipeline_release(end_);
+        if (end_ != other.end_)
+            drop();
+        frame::operator=(std::move(other));
+        return *this;
     }
+    ~filled() { drop(); }
 
     /* Waits for the producer's copies and tasks of it, if it was handed over before they had ended. */
     void complete() const { check(overtake_pipeline_complete(end_)); }
     void release() { end(overtake_pipeline_release); }
+
+private:
+    void drop() noexcept
+    {
+        if (end_ != nullptr)
+            (void)overtake_pipeline_release(end_);
+    }
 };
 
 namespace detail {

@@ -141,6 +141,8 @@ def _candidates():
 def _load():
     """The library, or None. Only the first call looks for it."""
     global _loaded, _library, _reason
+    if _loaded:  # without the lock, which Ctrl-C could leave taken
+        return _library
     with _lock:
         if not _loaded:
             for name in _candidates():

@@ -188,6 +188,15 @@ class Array(calls.Owner):
         with self.read() as elements:
             return elements.tolist()
 
+    def __array__(self, dtype=None, copy=None):
+        """The elements as an array of numpy's: a copy, as they are the array's own in the block of an access only."""
+        import numpy
+
+        if copy is False:
+            raise ValueError("numpy gets a copy: in `with array.read() as elements` there is none")
+        with self.read() as elements:
+            return numpy.array(elements, dtype)
+
     def read(self, first=0, count=0, **options):
         """An access that reads on the host: `with array.read() as elements`."""
         return Access(read(self, first, count), **options)
@@ -245,7 +254,8 @@ class Arrays(calls.Owner):
         measures=False, serial=False,
     ):
         calls.bind(_prototypes())
-        options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
+        number = calls.number_of("selection", SELECTIONS, selection)
+        options = _Options(ctypes.sizeof(_Options), number, device_bytes_max, host_bytes_max)
         options.bandwidths, options.measures = bandwidths and bandwidths.encode(), measures
         options.serial = serial
         super().__init__()
@@ -350,6 +360,10 @@ class Arrays(calls.Owner):
         return self._function(name, given, used, options, run=calls.answering("run_uses", _RUN))
 
     def _function(self, name, given, used, options, launch=_LAUNCH(), run=_RUN()):
+        for use in used:
+            if not isinstance(use, Use):
+                text = f"{name} takes uses of arrays, such as overtake.read(array): {type(use).__name__} is none"
+                raise TypeError(text)
         arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
         room_timeout = options.pop("room_timeout", 0)
         spec = self.spec_of(name, arguments, **options)

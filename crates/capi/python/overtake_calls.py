@@ -120,6 +120,13 @@ def ns(name, seconds):
     return (1 << 63) - 1 if seconds >= 1 << 33 else round(seconds * 1e9)
 
 
+def number_of(name, words, word):
+    """The library's number of a word."""
+    if word not in words:
+        raise ValueError(f"{name} is {word!r}: it is one of {', '.join(words)}")
+    return words[word]
+
+
 # A signal is handled between two of them.
 _SLICE = 0.05
 

@@ -6,6 +6,9 @@
 
 import ctypes
 import math
+import os
+
+import overtake
 
 # The name of a type, as numpy has it: the type of `__cuda_array_interface__`, the format of `memoryview`, and DLPack's
 # code and bits.
@@ -30,8 +33,9 @@ _DISABLE_TIMING, _DEVICE_ORDINAL = 2, 9  # of CUDA's events, and of its attribut
 
 
 def driver():
-    """The driver, whose functions return a CUresult."""
-    return ctypes.CDLL("libcuda.so.1")
+    """The driver, whose functions return a CUresult: the one that the library uses. A drop-in has to see its calls."""
+    named = os.environ.get("OVERTAKE_LIBCUDA") if overtake.deployment() == "c" else None
+    return ctypes.CDLL(named or "libcuda.so.1")
 
 
 def _must(name, *arguments):

@@ -255,7 +255,8 @@ class Pipeline(calls.Owner):
         raise_within=0, records_max=0, admission=None,
     ):
         calls.bind(_prototypes())
-        options = _Options(ctypes.sizeof(_Options), stages, name.encode(), size, priority, BEHIND[behind])
+        fate = calls.number_of("behind", BEHIND, behind)
+        options = _Options(ctypes.sizeof(_Options), stages, name.encode(), size, priority, fate)
         spans = (period, deadline, tolerance, work_span, raise_within)
         for field, seconds in zip(_SPANS, spans):
             setattr(options, field, calls.ns(field[: -len("_ns")], seconds))

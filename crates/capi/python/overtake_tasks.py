@@ -196,6 +196,14 @@ class Task(calls.Owner):
         self.wait(timeout)
         return self._work and self._work.value
 
+    def exception(self, timeout=None):
+        """Waits, and returns the `TaskError` that `result` raises; `None` if the task has not failed."""
+        try:
+            self.wait(timeout)
+        except TaskError as error:
+            return error
+        return None
+
     def __await__(self):
         """In asyncio: as `result`, and other coroutines run meanwhile. No thread waits for it. To cancel a coroutine
         that awaits the task, by a timeout say, leaves the task alone."""
@@ -242,6 +250,12 @@ class Task(calls.Owner):
         """Leaves the task out, if it has not started: `wait` then raises `TaskError`, as for those after it. Returns
         whether that is so. Tasks before it go on, so their memory is still in use."""
         return bool(calls.made("task_cancel", self._handle, kind=ctypes.c_int))
+
+    def cancelled(self):
+        """Whether `cancel` has left it out. Those after it have failed, as tasks that were not run."""
+        failure = self.exception(0) if self.done() else None
+        text = failure.text if failure else ""  # its words are the same in all languages
+        return text.endswith(" was not run: it was cancelled") and '" failed: ' not in text
 
     def hold(self):
         """One more reference: the task does not start until it is released."""

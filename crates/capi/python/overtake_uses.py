@@ -80,7 +80,7 @@ def reduce(array, operator="sum", first=0, count=0):
     """It combines a result with each element, by "sum", "min" or "max", as others do at the same time. It gets memory
     of its own, which starts from the operator's identity or has earlier results: add to that, and do not overwrite
     it."""
-    return Use(array, _OPERATORS[operator], first, count)
+    return Use(array, calls.number_of("operator", _OPERATORS, operator), first, count)
 
 
 def elements_of(address, shape, array):

@@ -136,23 +136,23 @@ fn lines_of_the_page(place: &Place, name: &str, mention: &str, expected: &str) -
     );
     let source = place.folder.join(name);
     std::fs::write(&source, program)?;
-    let binary = place.build(&source, Linked::Shared)?;
+    says(place, &source, expected)
+}
+
+fn says(place: &Place, source: &Path, expected: &str) -> Result<(), Failed> {
+    let binary = place.build(source, Linked::Shared)?;
     match common::run(&mut place.program(&binary, true))?.as_str() {
         said if said == expected => Ok(()),
         said => Err(format!("it says {said:?}").into()),
     }
 }
 
-/// The program in C of a page.
-fn page_in_c(place: &Place, page: &str, expected: &str) -> Result<(), Failed> {
+/// The program in C or C++ of a page.
+fn page_in(place: &Place, language: &str, page: &str, expected: &str) -> Result<(), Failed> {
     let text = std::fs::read_to_string(common::here().join("../../docs").join(page))?;
-    let source = place.folder.join(format!("page_of_{page}")).with_extension("c");
-    std::fs::write(&source, pages::block(&text, "c", "overtake.h"))?;
-    let binary = place.build(&source, Linked::Shared)?;
-    match common::run(&mut place.program(&binary, true))?.as_str() {
-        said if said == expected => Ok(()),
-        said => Err(format!("it says {said:?}").into()),
-    }
+    let source = place.folder.join(format!("page_of_{page}")).with_extension(language);
+    std::fs::write(&source, pages::block(&text, language, "#include <overtake"))?;
+    says(place, &source, expected)
 }
 
 /// Runs a program with everything switched off.
@@ -238,8 +238,7 @@ fn header(place: &Place, header: &str, compiler: &str, standard: &str) -> Result
 
 fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("drop_in.c"), linked)?;
-    let drop_in = common::built("libovertake_preload.so");
-    common::run(place.program(&binary, true).env("LD_PRELOAD", drop_in))?;
+    common::run(place.program(&binary, true).env("LD_PRELOAD", common::built("libovertake_preload.so")))?;
     Ok(())
 }
 
@@ -374,13 +373,14 @@ const ALL: [&str; 15] = [
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 21] = [
+const PLAIN: [(&str, Plain); 22] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),
     ("page_of_arrays.cpp", |place| lines_of_the_page(place, "page_of_arrays.cpp", "overtake::arrays", "2000\n")),
-    ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
-    ("page_of_arrays.c", |place| page_in_c(place, "data.md", "the sum is 3000\n")),
-    ("page_of_pipelines.c", |place| page_in_c(place, "pipelines.md", "3 seen, 2 dropped\n")),
+    ("page_of_tasks.c", |place| page_in(place, "c", "tasks.md", "it is there\n")),
+    ("page_of_arrays.c", |place| page_in(place, "c", "data.md", "the sum is 3000\n")),
+    ("page_of_pipelines.c", |place| page_in(place, "c", "pipelines.md", "3 seen, 2 dropped\n")),
+    ("page_of_pipelines.cpp", |place| page_in(place, "cpp", "pipelines.md", "10 seen\n")),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),

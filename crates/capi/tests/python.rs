@@ -146,6 +146,15 @@ fn without_a_driver_the_library_names_it() -> Result<(), Failed> {
     })
 }
 
+fn the_driver_that_a_variable_names_opens_devices() -> Result<(), Failed> {
+    let folder = common::folder("python_named_driver");
+    let (driver, library) = (common::driver(&folder), common::library(&folder));
+    cases("NamedDriver", |python| {
+        python.env("OVERTAKE_LIBRARY", library.join("libovertake.so.0"));
+        python.env("OVERTAKE_LIBCUDA", driver.join("libcuda.so.1"));
+    })
+}
+
 /// Runs the program of a page, with streams and tensors of the test's own. The page starts it under `overtake run`,
 /// which prepares more than this; the copies of `on_device` go through the library itself.
 fn program_of(page: &'static str, name: &str) -> Result<(), Failed> {
@@ -170,6 +179,7 @@ fn main() {
         trial("without_the_library", without_the_library_everything_is_a_no_op_that_says_so_once),
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
         trial("without_a_driver", without_a_driver_the_library_names_it),
+        trial("named_driver", the_driver_that_a_variable_names_opens_devices),
         trial("tasks", tasks),
         trial("futures", futures),
         trial("arrays", arrays),

@@ -9,6 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use hal::{CaptureMode, Code, Context, Device, Driver, Error, Result};
 
+const NO_CONTEXT: &str = "the calling thread has no current context: make one current before, by \
+                          cuDevicePrimaryCtxRetain and cuCtxSetCurrent, or by a first call of the CUDA runtime or of \
+                          PyTorch";
+
 /// A CUDA context, and the duty to give it back: with the last clone a context of one's own is destroyed, a primary one
 /// is released, and an adopted one stays its owner's.
 ///
@@ -94,7 +98,7 @@ impl CudaContext {
 
     /// Borrows the calling thread's current context, as [`CudaContext::adopt`] does.
     pub fn adopt_current(driver: &Arc<dyn Driver>) -> Result<CudaContext> {
-        let none = || Code::INVALID_CONTEXT.at("overtake context").because("the calling thread has no current context");
+        let none = || Code::INVALID_CONTEXT.at("overtake context").because(NO_CONTEXT);
         Ok(CudaContext::of(driver, driver.context_current()?.ok_or_else(none)?, Hold::Lent))
     }
 

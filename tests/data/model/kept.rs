@@ -71,7 +71,9 @@ pub fn a_wait_without_end_is_told() -> Outcome {
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
         let guard = source.read()?;
         let writer = doors::add(&bed, "writer", &source, &source, &source).submit()?;
-        ensure!(matches!(source.read().map(drop), Err(Error::Stuck { .. })), "it waits for its own thread");
+        let told = source.read().map(drop);
+        ensure!(matches!(told, Err(Error::Stuck { .. })), "it waits for its own thread");
+        ensure!(told.unwrap_err().to_string().contains("start it by hal::spawn"), "the cure");
         drop(guard);
         writer.wait()?;
         doors::add(&bed, "sum", &source, &source, &sum).submit()?;

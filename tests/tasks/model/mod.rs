@@ -51,6 +51,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::a_deadline_raises", pipelines::a_deadline_raises),
     ("pipelines::an_admission_drops_evenly", pipelines::an_admission_drops_evenly),
     ("pipelines::no_work_too_early", pipelines::no_work_too_early),
+    ("pipelines::a_wait_without_end_is_told", pipelines::a_wait_without_end_is_told),
     ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
     ("real_time::waits_end", real_time::waits_end),

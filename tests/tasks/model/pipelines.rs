@@ -242,6 +242,19 @@ pub fn no_work_too_early() -> Outcome {
     })
 }
 
+/// An end waits for one whose thread the model does not know, or for itself: the error has the cure.
+pub fn a_wait_without_end_is_told() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        let (_pipeline, _producer, mut consumer) =
+            Pipeline::open(&bed.tasks, options(Behind::Block, None), |_| Ok(()))?;
+        let told = consumer.wait().map(drop);
+        ensure!(matches!(told, Err(Error::Stuck)), "{told:?}");
+        ensure!(told.unwrap_err().to_string().contains("start it by hal::spawn"), "the cure");
+        Ok(())
+    })
+}
+
 /// One frame up, a kernel, and back, each as a task of the frame. Returns the errors that the two ends saw.
 fn pass_frames(bed: &bed::Bed, line: &mut Line, memory: &Memory) -> Result<Vec<Error>, Failure> {
     let mut errors = Vec::new();

@@ -17,6 +17,27 @@ using overtake::use;
 
 namespace {
 
+/* Elements are brought before they are asked for: later reads find them. */
+void brings(overtake::arrays &arrays)
+{
+    auto bytes = arrays.make<unsigned char>(100);
+    auto downloads = [&] { return arrays.statistics().downloads; };
+    arrays.launch("fill", discard(bytes), [](overtake::lane &lane, overtake::span<unsigned char> at) {
+        auto address = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(at.data()));
+        overtake::check(static_cast<int>(cuMemsetD8Async(address, 7, at.size(), lane.stream())));
+    }).submit();
+    bytes.bring(0).wait(); // they are there
+    const auto before = downloads();
+    bytes.part(50, 10).bring(std::nullopt, 2).wait();
+    REQUIRE(downloads() == before + 1);
+    REQUIRE(bytes.part(50, 10).read()[9] == 7 && downloads() == before + 1);
+    REQUIRE(bytes.read()[99] == 7 && downloads() > before + 1);
+    const auto uploads = arrays.statistics().uploads;
+    bytes.overwrite()[0] = 1;
+    bytes.bring(0).wait();
+    REQUIRE(arrays.statistics().uploads == uploads + 1);
+}
+
 /* Parts and reductions: computations on two halves have no order, and both add to one sum. */
 void parts(overtake::arrays &arrays)
 {
@@ -101,6 +122,8 @@ int main()
         overtake::arrays arrays(dispatcher);
         overtake::kernel add = arrays.load(text.str(), "work_add");
         parts(arrays);
+        overtake::arrays apart(dispatcher);
+        brings(apart);
         auto x = arrays.make<float>(count), y = arrays.make<float>(count);
         auto total = arrays.make<double>(1);
         {

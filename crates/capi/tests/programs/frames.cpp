@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -163,6 +164,18 @@ void ends(overtake::tasks &tasks)
         REQUIRE(error.code() == OVERTAKE_ERROR_TIMEOUT);
     }
     frame->give_up();
+    overtake::pipeline other(tasks, "other", bytes, options);
+    auto kept = other.producer.acquire();
+    frame = moved.producer.acquire(); // an end has one in hand, and the variable takes the next
+    REQUIRE(frame && frame->number() == 1);
+    frame = std::move(kept);          // that one is given up
+    REQUIRE(moved.statistics().given_up == 2 && other.statistics().given_up == 0);
+    frame->commit();
+    auto view = other.consumer.wait();
+    view->release();
+    other.producer.leave();
+    view = other.consumer.wait();
+    REQUIRE(!view);
     moved.producer.leave();
     REQUIRE(!moved.consumer.wait());
 }

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import unittest
+import unittest.mock
 import weakref
 
 import overtake
@@ -93,6 +95,24 @@ class Arrays(WithDispatcher):
             self.assertEqual(len(none), 0)
         text = "a reduction has an element_type|reduces to a token"
         self.assertRaisesRegex(overtake.Error, text, self.arrays.host, "sum", print, overtake.reduce(token))
+
+    def test_mistakes_are_named_with_their_cure(self):
+        x = self.arrays.array_of([1, 2])
+        for submit in (self.arrays.host, self.arrays.launch):
+            text = r"sum takes uses of arrays, such as overtake.read\(array\): Array is none"
+            self.assertRaisesRegex(TypeError, text, submit, "sum", print, read(x), x)
+        text = "selection is 'nearest': it is one of min-transfer-size, single-gpu, "
+        self.assertRaisesRegex(ValueError, text, self.dispatcher.arrays, selection="nearest")
+        self.assertRaisesRegex(ValueError, "operator is 'mean': it is one of sum, min, max", overtake.reduce, x, "mean")
+
+    def test_numpy_gets_a_copy_of_an_array(self):
+        numpy = types.SimpleNamespace(array=lambda elements, dtype: (elements.shape, elements.tolist(), dtype))
+        x = self.arrays.array((2, 2))
+        self.arrays.host("fill", lambda elements: elements.cast("B").__setitem__(slice(None), bytes(16)), discard(x))
+        with unittest.mock.patch.dict(sys.modules, numpy=numpy):
+            self.assertEqual(x.__array__("int32"), ((2, 2), [[0, 0], [0, 0]], "int32"))
+            self.assertEqual(x.__array__(copy=True)[2], None)
+            self.assertRaisesRegex(ValueError, "numpy gets a copy", x.__array__, copy=False)
 
     def test_the_order_and_the_copies_follow_from_the_arguments(self):
         x, y = self.arrays.array_of(range(COUNT)), self.arrays.array(COUNT)

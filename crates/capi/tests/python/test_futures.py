@@ -175,6 +175,36 @@ class Futures(WithDispatcher):
         self.tasks.wait()
         self.assertEqual(seen, [])
 
+    def test_the_end_is_told_apart_without_a_raise(self):
+        def callback(task):
+            seen.append((task.cancelled(), task.exception(0)))
+            end.set()
+
+        held = self.tasks.host("held", lambda: None, held=1)
+        behind = self.tasks.host("behind", lambda: None, after=held)
+        seen, end = [], threading.Event()
+        held.add_done_callback(callback)
+        self.assertFalse(held.cancelled())
+        self.assertRaises(TimeoutError, held.exception, 0)
+        self.assertTrue(held.cancel())
+        self.assertTrue(end.wait(20))
+        [(is_cancelled, error)] = seen
+        self.assertTrue(is_cancelled, "the callback may come before `cancel` returns")
+        self.assertRegex(str(error), "it was cancelled")
+        self.assertIsInstance(behind.exception(20), overtake.TaskError)
+        self.assertFalse(behind.cancelled(), "it was not run, as those behind one that fails")
+
+        def quote():
+            raise RuntimeError('task "x" was not run: it was cancelled')
+
+        broken = self.tasks.host("broken", quote)
+        follower = self.tasks.host("follower", lambda: None, after=broken)
+        for task in (broken, follower):
+            self.assertIn("it was cancelled", task.exception(20).text)
+            self.assertFalse(task.cancelled())
+        done = self.tasks.host("done", lambda: 7)
+        self.assertEqual((done.exception(20), done.cancelled()), (None, False))
+
     def test_one_task_and_several_come_before(self):
         order = []
         note = lambda name: self.tasks.host(name, lambda: order.append(name), held=1)

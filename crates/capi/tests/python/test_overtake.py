@@ -246,5 +246,14 @@ class WithoutDriver(unittest.TestCase):
             pass
 
 
+class NamedDriver(unittest.TestCase):
+    def test_a_device_is_opened_by_the_driver_that_is_named(self):
+        with overtake.Dispatcher(devices=[0]) as dispatcher:
+            self.assertEqual(dispatcher.tasks().host("task", lambda: 7).result(20), 7)
+
+    def test_without_a_context_the_error_has_the_cure(self):
+        self.assertRaisesRegex(overtake.Error, "no current context: make one current before", overtake.Dispatcher)
+
+
 if __name__ == "__main__":
     unittest.main()

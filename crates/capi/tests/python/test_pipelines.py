@@ -192,7 +192,8 @@ class Pipelines(WithDispatcher):
         self.assertRaisesRegex(overtake.Error, "places is 0", overtake.Admission, 0)
 
     def test_wrong_options_are_named(self):
-        self.assertRaises(KeyError, self.line, behind="sometimes")
+        known = "behind is 'sometimes': it is one of block, drop-newest, drop-oldest, latest-only"
+        self.assertRaisesRegex(ValueError, known, self.line, behind="sometimes")
         self.assertRaisesRegex(overtake.Error, "stages is 255", self.tasks.pipeline, "camera", SIZE, stages=255)
 
 

@@ -16,6 +16,9 @@ use crate::soft::{gpu, number, pointer, stream};
 
 /// The longest file of a module. PTX of whole libraries has a few mebibytes.
 const IMAGE_BYTES_MAX: u64 = 256 << 20;
+/// What a program's author is told of an image that is refused.
+const NO_COMPILER: &str = "this software GPU compiles nothing, and has the kernels of overtake-workloads: run others \
+                           on a real one";
 
 /// The C string at `text`; null is an invalid value.
 unsafe fn string<'call>(text: *const c_char) -> Answer<&'call CStr> {
@@ -49,29 +52,75 @@ pub unsafe fn cuModuleLoadData(_: Flavour, module: *mut CUmodule, image: *const 
     load(out, unsafe { string(image.cast()) }?.to_bytes())
 }
 
-/// The options belong to a compiler, which this library does not have. They are accepted, and the logs that they ask
-/// for are empty.
+/// The buffer for errors that a program passes to the compiler, and the place that tells how much of it is used.
+struct Log {
+    text: *mut u8,
+    room: usize,
+    used: *mut *mut c_void,
+}
+
+impl Log {
+    /// That of these options, if they have one. All logs are empty from here on.
+    unsafe fn of(names: &[CUjit_option], values: *mut *mut c_void) -> Option<Log> {
+        let place = |wanted| names.iter().position(|name| *name == wanted);
+        let (text, size) = (place(CU_JIT_ERROR_LOG_BUFFER), place(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+        // SAFETY: both are places of the array, by the caller's promise; a size stands in the place of a pointer.
+        let log = text.zip(size).map(|(text, size)| unsafe {
+            let used = values.add(size);
+            Log { text: values.add(text).read().cast(), room: used.read().addr() as u32 as usize, used }
+        });
+        for (index, name) in names.iter().enumerate() {
+            if matches!(*name, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES | CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+                // SAFETY: within the array; the driver reports the log's length in the value itself.
+                unsafe { values.add(index).write(std::ptr::null_mut()) };
+            }
+        }
+        log.filter(|log| !log.text.is_null() && log.room > 0)
+    }
+
+    /// As much of the text as there is room for, and a zero byte.
+    unsafe fn write(&self, text: &str) {
+        let bytes = text.len().min(self.room - 1);
+        // SAFETY: the caller's promise that the buffer has the size that the program said.
+        unsafe {
+            self.text.copy_from_nonoverlapping(text.as_ptr(), bytes);
+            self.text.add(bytes).write(0);
+            self.used.write(std::ptr::without_provenance_mut(bytes));
+        }
+    }
+}
+
+/// The options belong to a compiler, which this library does not have. They are accepted; the log of errors gets the
+/// reason why an image is refused.
 pub unsafe fn cuModuleLoadDataEx(
-    flavour: Flavour,
+    _: Flavour,
     module: *mut CUmodule,
     image: *const c_void,
     num_options: c_uint,
     options: *mut CUjit_option,
     option_values: *mut *mut c_void,
 ) -> Answer {
-    gpu()?;
+    let gpu = gpu()?;
     let count = num_options as usize;
     // SAFETY: the caller's promise that both arrays hold `num_options` elements.
     let (names, _) = unsafe { (array(options, count)?, array(option_values, count)?) };
     require(names.iter().all(|name| *name < CU_JIT_NUM_OPTIONS), Code::INVALID_VALUE)?;
-    for (index, name) in names.iter().enumerate() {
-        if matches!(*name, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES | CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
-            // SAFETY: within the array checked above; the driver reports the log's length in the value itself.
-            unsafe { option_values.add(index).write(std::ptr::null_mut()) };
+    // SAFETY: the values are as many as the names.
+    let log = unsafe { Log::of(names, option_values) };
+    // SAFETY: the caller's promises for the output and the image, as for `cuModuleLoadData`.
+    let (out, image) = unsafe { (Out::new(module)?, string(image.cast())?) };
+    let refused = match gpu.module_load(image.to_bytes()) {
+        Ok(Module(handle)) => {
+            out.set(pointer(handle));
+            return Ok(());
         }
+        Err(error) => error,
+    };
+    if let (Some(log), Some(why)) = (log, refused.detail()) {
+        // SAFETY: the caller's promise for the buffer.
+        unsafe { log.write(&format!("{why}; {NO_COMPILER}")) };
     }
-    // SAFETY: the same promise.
-    unsafe { cuModuleLoadData(flavour, module, image) }
+    Err(refused.into())
 }
 
 pub unsafe fn cuModuleUnload(_: Flavour, hmod: CUmodule) -> Answer {
