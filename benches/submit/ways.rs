@@ -75,8 +75,10 @@ impl Bench {
         let null = Null::new();
         let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
         // Without channels no queue is probed; a probe would take callgrind minutes.
-        let options =
-            Options { ticket_every: way.map_or(8, |way| way.ticket_every), channels: false, ..Options::default() };
+        let options = Options::default().with_profile(|profile| {
+            profile.ticket_every = way.map_or(8, |way| way.ticket_every);
+            profile.channels = false;
+        });
         let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
         let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
         let armed = way.is_some_and(|way| way.armed);

@@ -61,8 +61,8 @@ impl Expected {
 
     /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
     /// while all that are expected above them tolerate a wait: bulk in both directions at once keeps nine tenths of its
-    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none. The option `transport` has to be
-    /// `auto`, and there have to be channels.
+    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none. There have to be channels, and
+    /// `whole_bulk` has to be off.
     ///
     /// Such a copy goes as it is if it takes no longer than that: one of 4 MiB where 150 us are tolerated, while no
     /// other stream has bulk under way on the engine. Behind two streams of bulk an urgent copy waits for three of

@@ -24,6 +24,7 @@
 mod awaited;
 mod cargo;
 mod decide;
+mod emulated;
 mod engine;
 mod expected;
 mod findings;

@@ -68,7 +68,7 @@ impl StreamState {
             inner: Arc::clone(inner),
             stream,
             priority,
-            burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
+            burst: Arc::new(Mutex::new(Burst::new(inner.options.profile.ticket_every))),
             shadow: OnceLock::new(),
             place: OnceLock::new(),
             ahead: Ahead::default(),

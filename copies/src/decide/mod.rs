@@ -11,18 +11,18 @@
 //! |---|---|
 //! | while `enabled` is off | natively |
 //! | while the layer has stood down | natively |
-//! | with pageable memory on the host's side, of `staging_bytes_min`, if `staging` is on | *staged*, see below |
+//! | with large pageable memory on the host's side, if `staging` is on | *staged*, see below |
 //! | that meets no other priority in other streams on its engine | natively: one copy at full speed |
 //! | that may go *early*, see below | urgently |
 //! | whose stream is being captured | natively |
 //! | whose last plan came to nothing | natively; by kernel, if a channel was occupied and the kernel can |
 //! | whose memory is unknown, managed or pageable | natively |
-//! | on one device or between two, where `on_device_transport` or `peer_transport` is `native` | natively |
+//! | on one device, or between two where `peer_gbps` is off | natively |
 //! | that is below another and has `gate_bytes_min` | *gated*, see below |
 //! | that is below another and above none | natively: it delays an urgent copy by microseconds |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
-//! | where `emulation` is not `hold` | in chunks through a channel |
-//! | where `urgent_transport` is `kernel` and the kernel can | by a kernel that waits for nothing; guarded if bulk is |
+//! | where semaphores are emulated (`emulated.rs`) | in chunks through a channel |
+//! | with `whole_bulk`, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
 //! | that is left | urgently |
 //!
 //! Urgently is natively in its own stream, with its word raised until the copy has completed.
@@ -66,7 +66,6 @@ mod tests;
 mod turn;
 
 use hal::MemoryKind;
-use semaphores::Kind;
 use terms::{Direction, Priority};
 
 use crate::placement::Placement;
@@ -134,9 +133,9 @@ fn decide_staged(known: &Known<'_>, lowest: Priority) -> Option<Decision> {
     })
 }
 
-/// Whether the options leave urgent copies in their own streams, with words that the CPU raises.
+/// Whether the options leave urgent copies in their own streams.
 pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
-    options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine
+    options.urgent_transport() == UrgentTransport::Engine
 }
 
 /// Whether a copy with this plan has a ticket, so that its completion is seen.
@@ -158,8 +157,8 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
 /// Whether urgent copies that meet the copy go by kernel, and those that meet none natively.
 fn is_passed_by_kernels(known: &Known<'_>) -> bool {
     let options = known.options;
-    let is_short = known.cargo.bytes() < options.gate_bytes_min;
-    options.lull && options.urgent_transport == UrgentTransport::Kernel && !is_short
+    let is_short = known.cargo.bytes() < options.profile.gate_bytes_min;
+    options.profile.lull && options.urgent_transport() == UrgentTransport::Kernel && !is_short
 }
 
 fn natively(reason: Reason) -> Decision {
@@ -205,7 +204,7 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
-    if plan == Plan::UrgentKernel && known.options.lull {
+    if plan == Plan::UrgentKernel && known.options.profile.lull {
         match known.is_lull {
             None => return Ask(Question::Lull),
             Some(true) => return natively(Reason::Alone),
@@ -234,23 +233,22 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
 
 /// Whether the copy goes natively if its engine is calm: it is bulk that no other copy yields to.
 fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
-    let fits = known.options.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
+    let fits = known.options.profile.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
     fits && plan == Plan::Kernel { raises: false } && !known.is_served
 }
 
 /// Whether the copy may keep the engine for longer if all above it tolerate that.
 fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
     let options = known.options;
-    let is_free = options.transport_of(direction) == Transport::Auto && options.channels && direction.has_host_side();
+    let is_free =
+        options.transport_of(direction) == Transport::Auto && options.profile.channels && direction.has_host_side();
     is_free && !known.is_served && matches!(plan, Plan::Kernel { .. } | Plan::Engine { raises: false })
 }
 
 /// The plan of such a copy, as far as all above it tolerate a wait.
 fn plan_in_turn(known: &Known<'_>, plan: Plan, turn: &Turn) -> Plan {
-    // A copy that holds others off would pass none of them in its turn. Where urgent copies go through channels, the
-    // writes around each wait for turns too.
-    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false })
-        && known.options.emulation == Kind::Hold;
+    // A copy that holds others off would pass none of them in its turn.
+    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false });
     // Another thread has taken the turn if the copy has tried that.
     let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
     match plan {
@@ -275,7 +273,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
         (_, Setback::RingFull) => Reason::RingFull,
         (_, Setback::Failed) => Reason::Failed,
         (_, Setback::Unstaged) => Reason::Unstaged,
-        (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
+        (Plan::Engine { raises }, Setback::Occupied) if kernel_can(known) => {
             return Some(Plan::Kernel { raises });
         }
         (Plan::UrgentKernel, Setback::Occupied) => return Some(Plan::Urgent),
@@ -307,7 +305,7 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
     if known.is_served {
         return served_plan(known, transport, raises);
     }
-    if waits && bytes >= options.gate_bytes_min && transport != Transport::Native {
+    if waits && bytes >= options.profile.gate_bytes_min && transport != Transport::Native {
         return gated_plan(known, transport, raises);
     }
     if !raises {
@@ -322,7 +320,7 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
 /// The plan of a batch of the copy service: at any priority by its kernel, where one may copy.
 fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     match transport {
-        Transport::Auto | Transport::Kernel if can_yield(known) => Plan::Kernel { raises },
+        Transport::Auto | Transport::Kernel if kernel_can(known) => Plan::Kernel { raises },
         Transport::Auto | Transport::Kernel => Plan::Native(Reason::Unserved),
         Transport::Engine | Transport::Native => Plan::Native(Reason::Asked),
     }
@@ -330,15 +328,15 @@ fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
 
 fn gated_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     let (options, bytes) = (known.options, known.cargo.bytes());
-    let fits = can_yield(known) && options.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
+    let fits = kernel_can(known) && options.profile.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
     let by_kernel = match transport {
         Transport::Kernel => fits,
-        Transport::Auto => fits && bytes >= options.kernel_bytes_min,
+        Transport::Auto => fits && bytes >= options.profile.kernel_bytes_min,
         Transport::Engine | Transport::Native => false,
     };
     match by_kernel {
         true => Plan::Kernel { raises },
-        false if options.channels => Plan::Engine { raises },
+        false if options.profile.channels => Plan::Engine { raises },
         false => Plan::Native(Reason::Unchannelled),
     }
 }
@@ -348,22 +346,15 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     if known.cargo.is_inlined(placement.direction) {
         return Plan::Native(Reason::Inlined);
     }
-    if options.emulation != Kind::Hold && options.channels {
-        return Plan::Engine { raises: true };
+    match options.urgent_transport() {
+        UrgentTransport::Channel if options.profile.channels => Plan::Engine { raises: true },
+        UrgentTransport::Kernel if kernel_can(known) => Plan::UrgentKernel,
+        _ => Plan::Urgent,
     }
-    if options.urgent_transport == UrgentTransport::Kernel && kernel_can(known) {
-        return Plan::UrgentKernel;
-    }
-    Plan::Urgent
-}
-
-/// Whether a copy kernel can make the copy and yield.
-pub(crate) fn can_yield(known: &Known<'_>) -> bool {
-    kernel_can(known) && known.options.emulation == Kind::Hold
 }
 
 /// Whether the copy kernel moves it at full speed: the device sees both sides, and rows are aligned alike.
-fn kernel_can(known: &Known<'_>) -> bool {
+pub(crate) fn kernel_can(known: &Known<'_>) -> bool {
     let is_seen = known.placement.is_some_and(|placement| placement.seen_by_device.is_some());
     known.is_kernel_there && is_seen && known.cargo.is_aligned()
 }

@@ -9,6 +9,8 @@ use semaphores::Kind;
 use terms::{Direction, Priority};
 
 use super::*;
+use options::Profile;
+
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};
 use crate::request::Request;
 
@@ -93,10 +95,10 @@ fn the_table_row_by_row() {
     assert_eq!(plan(|_, _| {}, 64 << 10, 6), Plan::Urgent);
     assert_eq!(plan(|_, _| {}, 64 * MIB, 6), Plan::Urgent);
     assert_eq!(plan(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::Inlined));
-    assert_eq!(plan(|o, _| o.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
+    assert_eq!(plan(|o, _| o.profile.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
     assert_eq!(plan(|_, k| k.company = Some((at(1), at(1))), 64 * MIB, 1), Plan::Native(Reason::Alone));
-    assert_eq!(plan(|o, _| o.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
-    assert_eq!(plan(|o, _| o.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
+    assert_eq!(plan(|o, _| o.profile.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
+    assert_eq!(plan(|o, _| o.profile.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
 }
 
 #[test]
@@ -107,10 +109,9 @@ fn a_batch_goes_by_its_kernel_at_any_priority() {
     assert_eq!(served(|_, _| {}, 1), Plan::Kernel { raises: false });
     assert_eq!(served(|_, _| {}, 6), Plan::Kernel { raises: true });
     assert_eq!(served(|_, k| k.company = Some((at(1), at(1))), 1), Plan::Kernel { raises: false });
-    assert_eq!(served(|o, _| o.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
+    assert_eq!(served(|o, _| o.profile.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
     assert_eq!(served(|_, k| k.is_kernel_there = false, 1), Plan::Native(Reason::Unserved));
-    assert_eq!(served(|o, _| o.emulation = Kind::Bracket, 1), Plan::Native(Reason::Unserved));
-    assert_eq!(served(|o, _| o.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
+    assert_eq!(served(|o, _| o.profile.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
     assert_eq!(served(|_, k| k.is_captured = Some(true), 1), Plan::Native(Reason::Capturing));
 }
 
@@ -157,7 +158,8 @@ fn only_copies_that_the_kernel_can_make_go_by_kernel() {
 #[test]
 fn bounds_of_sizes_belong_to_their_range() {
     let bounds = |o: &mut Options| {
-        (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
+        (o.profile.gate_bytes_min, o.profile.kernel_bytes_min, o.profile.guard_bytes_min) =
+            (MIB, 2 * MIB, Some(2 * MIB));
     };
     assert_eq!(plan(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::Small));
     assert_eq!(plan(|o, _| bounds(o), MIB, 1), Plan::Engine { raises: false }, "it waits at the gate");
@@ -165,7 +167,7 @@ fn bounds_of_sizes_belong_to_their_range() {
     assert_eq!(plan(|o, _| bounds(o), 2 * MIB, 1), Plan::Kernel { raises: false });
     let unguarded = |o: &mut Options| {
         bounds(o);
-        o.guard_bytes_min = None;
+        o.profile.guard_bytes_min = None;
     };
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB, 1), Plan::Kernel { raises: false });
@@ -174,17 +176,22 @@ fn bounds_of_sizes_belong_to_their_range() {
 }
 
 #[test]
-fn other_emulations_put_urgent_copies_on_channels_too() {
-    assert_eq!(plan(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
-    assert_eq!(plan(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });
-    let without_channels = |o: &mut Options| (o.emulation, o.channels) = (Kind::Bracket, false);
+fn emulations_put_every_copy_on_channels() {
+    for kind in [Kind::Bracket, Kind::Atomics] {
+        let emulating = |o: &mut Options, _: &mut Known<'_>| o.profile = Profile::emulating(kind);
+        assert_eq!(plan(emulating, 64 << 10, 6), Plan::Engine { raises: true });
+        assert_eq!(plan(emulating, 64 * MIB, 1), Plan::Engine { raises: false });
+    }
+    let without_channels = |o: &mut Options| {
+        o.profile = Profile { channels: false, ..Profile::emulating(Kind::Bracket) };
+    };
     assert_eq!(plan(|o, _| without_channels(o), 64 << 10, 6), Plan::Urgent, "there are none to put it on");
 }
 
 #[test]
 fn without_the_kernel_no_copy_goes_by_it() {
     let absent = |o: &mut Options, k: &mut Known<'_>| {
-        (o.urgent_transport, k.is_kernel_there) = (UrgentTransport::Kernel, false);
+        (o.profile.urgent_transport, k.is_kernel_there) = (UrgentTransport::Kernel, false);
     };
     assert_eq!(plan(absent, 64 << 10, 6), Plan::Urgent);
     assert_eq!(plan(absent, 64 * MIB, 1), Plan::Engine { raises: false });
@@ -339,23 +346,16 @@ impl World {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let transport =
-        prop::sample::select(vec![Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native]);
-    let urgent = prop::sample::select(vec![UrgentTransport::Engine, UrgentTransport::Kernel]);
-    let emulation = prop::sample::select(Kind::ALL.to_vec());
+    let transport = prop::sample::select(Transport::ALL.to_vec());
+    let urgent = prop::sample::select(UrgentTransport::ALL.to_vec());
     let guard = prop::sample::select(vec![None, Some(MIB)]);
     let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>());
-    (switches, transport, urgent, emulation, guard.clone(), guard).prop_map(
-        |((enabled, channels, lull), transport, urgent_transport, emulation, guard_bytes_min, calm)| Options {
-            enabled,
-            transport,
-            urgent_transport,
-            emulation,
-            guard_bytes_min,
-            calm: calm::up_to(calm),
-            channels,
-            lull,
-            ..Options::default()
+    (switches, transport, urgent, guard.clone(), guard).prop_map(
+        |((enabled, channels, lull), transport, urgent_transport, guard_bytes_min, calm)| {
+            let calm = calm::up_to(calm);
+            let profile =
+                Profile { transport, urgent_transport, guard_bytes_min, calm, channels, lull, ..Profile::LIBRARY };
+            Options { enabled, peer_gbps: lull.then_some(50), profile, ..Options::default() }
         },
     )
 }

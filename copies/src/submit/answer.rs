@@ -144,7 +144,7 @@ impl Placed<'_> {
         let lasts = || records.calm.lasts(direction, stream, inner.driver.host().now());
         let passed = records.lull.passed(direction.index());
         let is_own = passed == Passed::NONE || passed.only() == Some(stream);
-        is_own && !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
+        is_own && !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.profile.calm.after
     }
 
     /// Whether the copy is the most urgent one, and meets no bulk.

@@ -39,6 +39,7 @@ pub(super) struct EngineWatch {
 impl EngineWatch {
     pub(super) fn new(index: usize, bank: &Arc<Bank>, options: &Options, now: Nanos) -> EngineWatch {
         let priorities = bank.priorities();
+        let patience = Patience { rescue_after: options.rescue_after, rescues_max: options.profile.rescues_max };
         let waiting = priorities.iter().filter(|priority| *priority < priorities.highest());
         EngineWatch {
             index,
@@ -46,9 +47,9 @@ impl EngineWatch {
             flights: Vec::new(),
             completed: 0,
             bulk: (0, None),
-            watchdog: Watchdog::new(options.patience, now),
-            stale: Watchdog::new(patience_with_the_stale(options.patience), now),
-            shares: waiting.map(|level| (level, Share::new(options.share, now), false)).collect(),
+            watchdog: Watchdog::new(patience, now),
+            stale: Watchdog::new(patience_with_the_stale(patience), now),
+            shares: waiting.map(|level| (level, Share::new(options.profile.share, now), false)).collect(),
             grace: grace(options.blocking_max),
             blocking_max: options.blocking_max,
         }

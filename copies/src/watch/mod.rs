@@ -22,6 +22,13 @@ use options::Options;
 
 use engine::EngineWatch;
 
+/// The time after an urgent copy in which the watcher does not sleep. While it is awake it keeps a processor busy.
+const AWAKE: Nanos = Nanos::from_us(3000);
+
+/// The time between its looks while copies are out. A word may stay up too long by as much. Urgent copies do not wake
+/// the thread, because only bulk waits for their words meanwhile.
+const NAP: Nanos = Nanos::from_us(50);
+
 /// Watches until the bell of `records` ends the thread.
 pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
     records.bell.listen();
@@ -54,11 +61,6 @@ struct Watcher<'a> {
     /// The time at which words are raised again after the layer stood down.
     retreat: Retreat,
     urgent_at: Nanos,
-    /// The time after an urgent copy in which it does not sleep.
-    awake: Nanos,
-    /// The time between looks while copies are out. Urgent copies do not wake the thread, because only bulk waits for
-    /// their words meanwhile.
-    nap: Nanos,
 }
 
 impl<'a> Watcher<'a> {
@@ -68,7 +70,7 @@ impl<'a> Watcher<'a> {
         Watcher {
             records,
             host,
-            rescues: options.watchdog,
+            rescues: options.profile.watchdog,
             engines: Direction::ALL.map(|direction| {
                 let (engine, banks) = (direction.index(), records.standing.banks());
                 EngineWatch::new(engine, &banks[engine], options, now)
@@ -79,8 +81,6 @@ impl<'a> Watcher<'a> {
             attention: Attention::default(),
             retreat: Retreat::default(),
             urgent_at: Nanos::ZERO,
-            awake: options.watcher_awake,
-            nap: options.watcher_nap,
         }
     }
 
@@ -122,8 +122,8 @@ impl<'a> Watcher<'a> {
                 || self.engines.iter().any(|engine| self.records.lull.passed(engine.index) != Passed::NONE)
         };
         let is_watching = !self.bursts.is_empty() || self.flights().next().is_some();
-        let nap = if is_watching { self.nap } else { sleep::NAP_IDLE };
-        let awake_until = self.urgent_at + self.awake;
+        let nap = if is_watching { NAP } else { sleep::NAP_IDLE };
+        let awake_until = self.urgent_at + AWAKE;
         let nap_at = |now| if now < awake_until { Nanos::ZERO } else { nap };
         let mut attention = self.attention;
         sleep::sleep(&self.records.bell, self.host, deadline, nap_at, &mut news, &mut attention);

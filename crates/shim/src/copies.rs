@@ -14,6 +14,10 @@ use crate::contexts::is_open;
 use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
 
+/// A library that CUDA's runtime loads before the first launch of a program has all kernels loaded if these are no
+/// more: no kernel can be waiting for the program then.
+const LOAD_FIRST_KERNELS_MAX: u32 = 64;
+
 /// Makes the copies of a call. Returns the code for the program: the driver's answer, or the layer's refusal.
 ///
 /// # Safety
@@ -192,7 +196,7 @@ pub fn load_ahead_kernels_max(comes_first: bool) -> u32 {
 }
 
 fn ahead_max(options: &Options, comes_first: bool) -> u32 {
-    let first = if comes_first { options.load_first_kernels_max } else { 0 };
+    let first = if comes_first { LOAD_FIRST_KERNELS_MAX } else { 0 };
     first.max(options.load_ahead_kernels_max)
 }
 
@@ -235,12 +239,12 @@ mod tests {
 
     #[test]
     fn the_library_of_the_first_launch_has_a_limit_of_its_own() {
-        let ahead = |all, first| {
-            let options = Options { load_ahead_kernels_max: all, load_first_kernels_max: first, ..Options::default() };
+        let ahead = |all| {
+            let options = Options { load_ahead_kernels_max: all, ..Options::default() };
             [true, false].map(|comes_first| ahead_max(&options, comes_first))
         };
-        assert_eq!(ahead(0, 64), [64, 0], "other modules stay lazy");
-        assert_eq!(ahead(512, 64), [512, 512]);
-        assert_eq!(ahead(0, 0), [0, 0]);
+        assert_eq!(ahead(0), [64, 0], "other modules stay lazy");
+        assert_eq!(ahead(10), [64, 10]);
+        assert_eq!(ahead(512), [512, 512]);
     }
 }

@@ -99,10 +99,14 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("alone", &plan_with(small(), false)?, &Plan::Native(Reason::Alone))?;
     same("off", &plan_with(Options { enabled: false, ..small() }, true)?, &Plan::Native(Reason::Disabled))?;
     same("asked", &plan_with(bed::transport(Transport::Native), true)?, &Plan::Native(Reason::Asked))?;
-    same("small", &plan_with(Options { gate_bytes_min: 2 * BYTES, ..small() }, true)?, &Plan::Native(Reason::Small))?;
+    same(
+        "small",
+        &plan_with(small().with_profile(|profile| profile.gate_bytes_min = 2 * BYTES), true)?,
+        &Plan::Native(Reason::Small),
+    )?;
     same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
-    let unchannelled = Options { channels: false, ..bed::transport(Transport::Engine) };
+    let unchannelled = bed::transport(Transport::Engine).with_profile(|profile| profile.channels = false);
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
     left_alone(rig)?;
     misshapen(rig)?;

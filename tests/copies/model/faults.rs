@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
-use overtake::options::{Transport, UrgentTransport};
+use overtake::options::Transport;
 use overtake::{Options, Overtake};
-use semaphores::Kind;
 use softgpu::{Fault, SoftGpu};
 
 use super::faulty::{Faulty, INJECTED};
@@ -111,16 +110,12 @@ fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
 }
 
 /// Fails every call of the program in turn, each on a new machine.
-pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
-    every_call_with(&Options { transport, urgent_transport, emulation, ..bed::small_options() })
-}
-
 /// The same with guarded bulk.
 pub fn every_call_guarded() -> Outcome {
-    every_call_with(&guard::options())
+    every_call(&guard::options())
 }
 
-fn every_call_with(options: &Options) -> Outcome {
+pub fn every_call(options: &Options) -> Outcome {
     let mut calls = CALLS_MAX;
     let mut nth = 0;
     while nth <= calls {

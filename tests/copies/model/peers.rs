@@ -1,7 +1,7 @@
 //! Times of copies between devices, with the bandwidth that the model gives the pair.
 
 use hal::{Context, Device, Nanos};
-use overtake::options::{PathOptions, Transport};
+use overtake::options::Transport;
 use overtake::{Options, Overtake};
 use softgpu::{Payload, SoftGpu};
 
@@ -16,6 +16,8 @@ use crate::rig::Rig;
 const BULK_BYTES: u64 = 256 << 20;
 const URGENT_BYTES: u64 = 64 << 10;
 const COPIES: u32 = 6;
+/// The rate of the model's link between devices.
+const PEER_GBPS: u32 = 375;
 /// The most that an urgent copy may add to a chunk: its own calls, and the turn of the engine.
 const SLACK: Nanos = Nanos::from_us(25);
 /// Bulk keeps at least this part of its raw bandwidth.
@@ -54,8 +56,7 @@ impl Pair {
 }
 
 fn options(transport: Transport) -> Options {
-    let peer = PathOptions { transport, ..Options::default().peer };
-    Options { peer, ..Options::default() }
+    Options { peer_gbps: Some(PEER_GBPS), ..Options::default() }.with_profile(|profile| profile.transport = transport)
 }
 
 /// The time of some bulk copies, that of an urgent one beside as many again, and whether some of these are still under

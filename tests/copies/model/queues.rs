@@ -140,7 +140,7 @@ fn streams_of(layers: &[usize]) -> Result<Vec<u64>, Failure> {
             for at_once in layers {
                 let open = || {
                     let driver = Arc::clone(&driver);
-                    let options = Options { channels: true, ..guard::options() };
+                    let options = guard::options().with_profile(|profile| profile.channels = true);
                     hal::spawn(rig.shared_driver(), "opens", move || {
                         Overtake::open(&driver, Device(0), options).map(drop)
                     })

@@ -1,5 +1,5 @@
 //! `bench peers`: an urgent copy from one device to another beside saturating bulk between the two, natively and
-//! through overtake. With one device at both ends, the same for copies on the device.
+//! through overtake.
 //!
 //! Every method has a turn in each round, and each round begins with another one. Ratios are formed within a round, and
 //! the verdict is on their medians. A second measurement of the plain streams is the control: its ratio to the first
@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use overtake::options::PathOptions;
 use report::{BenchRow, Distribution, Run, Spread};
 use terms::Direction;
 
@@ -20,7 +19,7 @@ use super::runner::{self, Load, Measured, Pace};
 use super::stage::{Shown, Stage, finish, span};
 use super::tasks::judged;
 use crate::args::Arguments;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Plain streams, measured once more.
 const CONTROL: &str = "native again";
@@ -40,12 +39,14 @@ const SLACK_US: f64 = 25.0;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
+    if peers.common.device == peers.peer {
+        return Err(Failure::Other("copies on one device are left to the driver: --peer takes another one".to_owned()));
+    }
     let (bytes, ends) = ([peers.high_bytes, peers.common.bulk_bytes], (peers.common.device, peers.peer, peers.pull));
     let mut stage = Stage::between(arguments, ends, &peers.common.options, &bytes)?;
-    let direction = if peers.common.device == peers.peer { Direction::DeviceToDevice } else { Direction::Peer };
-    let sizes = Stage::sizes(direction, peers.high_bytes, peers.common.bulk_bytes);
+    let sizes = Stage::sizes(Direction::Peer, peers.high_bytes, peers.common.bulk_bytes);
     let mut notes_first = Vec::new();
-    if !peers.common.options.iter().any(|option| option.contains("_gbps=")) {
+    if !peers.common.options.iter().any(|option| option.starts_with("peer_gbps=")) {
         notes_first.extend(set_rate(&mut stage, sizes)?);
     }
     if !stage.reaches_peer {
@@ -80,19 +81,8 @@ fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<Option<String>> {
     let measured = runner::run(&[raw.scenario], pace, &mut |_| {})?;
     let Some(gbps) = measured.first().and_then(|measured| measured.bulk.gbps()) else { return Ok(None) };
     let rate = (gbps.round() as u32).max(1);
-    let options = &mut stage.shop.options;
-    let path = |path: PathOptions| PathOptions { gbps: rate, ..path };
-    let name = match sizes.direction {
-        Direction::Peer => {
-            options.peer = path(options.peer);
-            "peer_gbps"
-        }
-        _ => {
-            options.on_device = path(options.on_device);
-            "on_device_gbps"
-        }
-    };
-    Ok(Some(format!("{name}={rate}, as measured before; chunks follow from it")))
+    stage.shop.options.peer_gbps = Some(rate);
+    Ok(Some(format!("peer_gbps={rate}, as measured before; chunks follow from it")))
 }
 
 fn cases(stage: &Stage, sizes: Sizes) -> Result<Vec<Case>> {

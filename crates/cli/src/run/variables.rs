@@ -92,9 +92,7 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
         changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
     }
     if run.whole_bulk {
-        for (name, value) in [("OVERTAKE_TRANSPORT", "native"), ("OVERTAKE_URGENT_TRANSPORT", "kernel")] {
-            changes.insert(name.to_owned(), value.into());
-        }
+        changes.insert("OVERTAKE_WHOLE_BULK".to_owned(), "on".into());
     }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
@@ -224,11 +222,13 @@ mod tests {
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
         assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
-        assert!(!changes.contains_key("OVERTAKE_TRANSPORT"));
-        (run.whole_bulk, run.settings[0]) = (true, settings_of("transport", "auto"));
+        assert!(!changes.contains_key("OVERTAKE_WHOLE_BULK"));
+        run.whole_bulk = true;
         let changes = settings(&run).unwrap();
-        assert_eq!(changes["OVERTAKE_URGENT_TRANSPORT"], "kernel");
-        assert_eq!(changes["OVERTAKE_TRANSPORT"], "auto", "a setting takes precedence");
+        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "on");
+        run.settings[0] = settings_of("whole_bulk", "off");
+        let changes = settings(&run).unwrap();
+        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "off", "a setting takes precedence");
         check(&changes, &nothing).unwrap();
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
@@ -241,7 +241,7 @@ mod tests {
         std::fs::write(&rules, "[[rule]]\npriority = 99\n").unwrap();
         let changes = Changes::from([("OVERTAKE_RULES".to_owned(), rules.into_os_string())]);
         assert!(check(&changes, &nothing).unwrap_err().to_string().contains("rules.toml:2:12: rule 1: priority 99"));
-        assert!(check(&Changes::new(), &with(&[("OVERTAKE_TRANSPORT", "teleport")])).is_err());
+        assert!(check(&Changes::new(), &with(&[("OVERTAKE_AUTOMATIC", "teleport")])).is_err());
         assert!(check(&Changes::new(), &nothing).is_ok());
     }
 

@@ -9,7 +9,7 @@ int main(void)
 {
     REQUIRE(setenv("OVERTAKE_AUTOMATIC", "demand", 1) == 0);
     /* Each frame counts as urgent, also where the loader has finished early. */
-    REQUIRE(setenv("OVERTAKE_LULL", "off", 1) == 0);
+    REQUIRE(setenv("OVERTAKE_TEST", "lull=off", 1) == 0);
     open_device();
     CUstream camera = new_stream(), loader = new_stream();
     unsigned char *frame = new_pinned_bytes(FRAME), *back = new_pinned_bytes(FRAME);

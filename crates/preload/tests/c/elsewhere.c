@@ -36,7 +36,7 @@ int main(void)
     CUcontext other = NULL;
     pthread_t ending;
     /* In a lull a copy goes natively before the layer looks where it belongs. */
-    REQUIRE(setenv("OVERTAKE_LULL", "off", 1) == 0);
+    REQUIRE(setenv("OVERTAKE_TEST", "lull=off", 1) == 0);
     open_device();
     OK(cuCtxGetCurrent(&context));
     traffic = arm();
