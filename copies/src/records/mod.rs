@@ -5,26 +5,23 @@ mod ahead;
 mod bulk;
 mod burst;
 mod calm;
-mod census;
 mod counters;
 mod crowd;
 mod flight;
 mod hold;
 mod lifts;
 mod lull;
-mod quiet;
 mod standing;
 mod statistics;
 mod ticket;
 mod told;
-mod tolerances;
 mod trace;
+mod traffic;
 
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
 use options::queues::kernel_queues;
-use semaphores::Layout;
 use terms::Direction;
 use threads::Bell;
 
@@ -36,21 +33,19 @@ pub(crate) use burst::Burst;
 #[cfg(test)]
 pub(crate) use burst::CAREFUL_COPIES;
 pub(crate) use calm::Calm;
-pub(crate) use census::Census;
 pub(crate) use counters::Counters;
 pub(crate) use crowd::Crowd;
 pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
 pub(crate) use lull::{Lull, Passed};
-pub(crate) use quiet::Quiet;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub(crate) use ticket::{Ticket, Tickets};
-pub(crate) use tolerances::Tolerances;
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
+pub(crate) use traffic::Traffic;
 
 /// The records of one context, which submitters and the watcher share.
 pub(crate) struct Records {
@@ -62,8 +57,7 @@ pub(crate) struct Records {
     pub(crate) lull: Lull,
     pub(crate) crowd: Crowd,
     /// By direction.
-    pub(crate) tolerances: [Tolerances; Direction::COUNT],
-    pub(crate) quiet: Quiet,
+    traffic: [Traffic; Direction::COUNT],
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
@@ -74,9 +68,14 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace, lull: Lull) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        let (calm, crowd, tolerances) = (Calm::default(), Crowd::new(kernel_queues()), Default::default());
-        let quiet = Quiet::new(standing.banks()[0].priorities());
-        Records { tickets, standing, counters, trace, calm, lull, crowd, tolerances, quiet, flights, bursts, bell }
+        let (calm, crowd, traffic) = (Calm::default(), Crowd::new(kernel_queues()), Default::default());
+        Records { tickets, standing, counters, trace, calm, lull, crowd, traffic, flights, bursts, bell }
+    }
+
+    /// The traffic of an engine.
+    #[inline(always)] // each copy looks at it
+    pub(crate) fn traffic(&self, direction: Direction) -> &Traffic {
+        &self.traffic[direction.index()]
     }
 
     /// The watcher has started: copies may be handed over.

@@ -22,7 +22,7 @@ impl Asked<'_> {
             let is_in_lull = self.stream.is_in_lull(direction, self.priority, bounds);
             if is_in_lull { (self.priority, self.priority) } else { bounds }
         };
-        // Copies that are left to the driver are in no census. They meet the others of their program all the same.
+        // Copies that are left to the driver are reserved nowhere. They meet the others of their program all the same.
         let Some(direction) = direction.filter(|direction| self.inner().options.manages(*direction)) else {
             let all = self.inner().managed().map(with);
             return all.fold((self.priority, self.priority), |all, one| (all.0.min(one.0), all.1.max(one.1)));
@@ -35,17 +35,16 @@ impl Asked<'_> {
     #[inline(never)] // the drop-in, in which no copy takes turns, would be a kilobyte larger
     pub(super) fn turn(&self, direction: Direction, counted: Option<Others>) -> Turn {
         let (records, engine) = (&self.inner().records, self.inner().engine(direction));
-        let tolerances = &records.tolerances[direction.index()];
-        let Some((tolerated, from)) = tolerances.above(self.priority, &engine.census) else { return Turn::default() };
+        let Some(above) = records.traffic(direction).tolerated_above(self.priority) else { return Turn::default() };
         // No word goes behind copies of the legacy stream, and one handle means the per-thread streams of all threads.
         // The turns of staged copies are counted nowhere.
         let is_counted = !self.stream.stream.is_default() && self.inner().staging.is_none();
         Turn {
-            tolerated,
+            tolerated: above.wait,
             whole: if is_counted { whole(self.cargo.bytes()) } else { Nanos::MAX },
             others: counted.unwrap_or_else(|| records.standing.bulk_beside(direction, self.stream.stream)),
             channels: engine.channels_made(self.priority),
-            urgent_streams: records.quiet.count_from(from),
+            urgent_streams: above.streams,
             queues: engine.queues(),
         }
     }

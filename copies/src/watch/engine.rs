@@ -111,7 +111,8 @@ impl EngineWatch {
 
     /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
-        self.grace = grace(self.blocking_max.max(records.tolerances[self.index].longest()));
+        let longest = records.traffic(Direction::ALL[self.index]).longest_tolerated();
+        self.grace = grace(self.blocking_max.max(longest));
         for flight in &mut self.flights {
             if flight.land(&records.standing, &records.tickets) {
                 self.completed += 1;
