@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use overtake::copy::{Native, Reason, Request};
+use overtake::copy::{Look, Native, Reason, Request};
 use overtake::hal::{Device, DevicePtr, Driver, HostAllocFlags};
 use overtake::{Direction, Options, Overtake, Priority, PriorityStream};
 
@@ -159,13 +159,13 @@ impl Bench {
             true => Request::dtoh(host, device, BYTES),
             false => Request::htod(device, host, BYTES),
         };
-        if stream.is_alone(&request, priority) {
-            assert_eq!(stream.pass_on(Reason::Alone, BYTES, || native.answer()), 0);
-            return;
-        }
+        let met = match stream.look(&request, priority) {
+            Look::Alone => return assert_eq!(stream.pass_on(Reason::Alone, BYTES, || native.answer()), 0),
+            Look::Met(met) => met,
+        };
         native.without_captures();
         // SAFETY: as in `copy`; the call makes that copy.
-        unsafe { stream.memcpy_through(&[request.at(priority)], &native) }.expect("the copy is valid");
+        unsafe { stream.memcpy_met(&request.at(priority), &native, met) }.expect("the copy is valid");
     }
 }
 

@@ -98,17 +98,10 @@ impl StreamState {
         word(&self.settled, direction).load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
-    /// Whether no other stream's copies on that engine have another priority than a copy of `priority`.
-    #[inline(always)]
-    pub(crate) fn meets_no_other(&self, direction: Direction, priority: Priority) -> bool {
-        self.traffic(direction).has_only(priority, self.own(direction))
-    }
-
-    /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
-    /// that engine, where some of them may be under way.
-    #[inline]
-    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> Company {
-        self.traffic(direction).bounds_with(priority, self.own(direction))
+    /// The company that a copy of `priority` in this stream meets on that engine; `None` if it meets none but its own.
+    #[inline(always)] // as `Traffic::met`
+    pub(crate) fn met(&self, direction: Direction, priority: Priority) -> Option<Company> {
+        self.traffic(direction).met(priority, self.own(direction), self.stream)
     }
 
     #[inline(always)]
@@ -120,13 +113,6 @@ impl StreamState {
     #[inline(always)]
     fn own(&self, direction: Direction) -> u32 {
         (word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction)) as u32
-    }
-
-    /// Whether a copy of `priority` in that company goes as if it were alone: it is the most urgent one, and no other
-    /// is under way.
-    #[inline]
-    pub(crate) fn is_in_lull(&self, direction: Direction, priority: Priority, company: Company) -> bool {
-        company.0 < priority && priority == company.1 && self.inner.records.lull.lets_pass(direction, self.stream)
     }
 
     /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine
