@@ -47,7 +47,7 @@ struct Bed {
 impl Bed {
     fn open() -> Result<Bed> {
         let driver = backend::open_with(Backend::from_environment()?, workloads::register)?.driver;
-        let options = Options { transport: Transport::Kernel, ..Options::default() };
+        let options = Options::default().with_profile(|profile| profile.transport = Transport::Kernel);
         let overtake = Overtake::open(&driver, Device(0), options)?;
         let module = driver.module_load(workloads::STREAMED_PTX.as_bytes())?;
         let streamed = Kernel::find(&*driver, module, "work_streamed")?;

@@ -6,6 +6,7 @@ use std::error::Error;
 use backend::{Backend, open};
 use overtake::copy::Request;
 use overtake::hal::{Device, HostAllocFlags, StreamFlags};
+use overtake::options::Transport;
 use overtake::{Options, Overtake, Priority, PriorityStream};
 
 const BYTES_MAX: u64 = 1 << 20;
@@ -16,9 +17,10 @@ const ROUNDS: u32 = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let opened = open(Backend::from_environment()?)?;
-    for transport in ["kernel", "engine"] {
+    for transport in [Transport::Kernel, Transport::Engine] {
         let mut options = Options::from_environment()?;
-        options.set("transport", transport)?;
+        options.profile.transport = transport;
+        let transport = transport.name();
         let overtake = Overtake::open(&opened.driver, Device(0), options)?;
         let driver = overtake.driver();
         let bulk = overtake.adopt(driver.stream_create(StreamFlags::NON_BLOCKING, 0)?, Priority::LOWEST)?;

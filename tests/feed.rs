@@ -261,7 +261,7 @@ fn a_kernel_that_leaves_no_multiprocessors_is_refused() {
 
 /// Options under which bulk goes by copy kernel, in the stream of its caller.
 fn bulk_by_kernel() -> Options {
-    Options { transport: Transport::Kernel, ..Options::default() }
+    Options::default().with_profile(|profile| profile.transport = Transport::Kernel)
 }
 
 /// A copy of 64 MiB in a stream of its own, which an urgent stream beside it sends by kernel.

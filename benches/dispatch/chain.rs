@@ -65,7 +65,7 @@ impl Ground {
         let null = Null::new();
         let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
         // Without channels no queue is probed; a probe would take callgrind minutes.
-        let options = Options { channels: false, ..Options::default() };
+        let options = Options::default().with_profile(|profile| profile.channels = false);
         let overtake = Arc::new(Overtake::open(&driver, Device(0), options).expect("the software GPU opens"));
         let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).expect("the dispatcher opens");
         null.be_instant(true);

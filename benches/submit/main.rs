@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     let mut criterion = Criterion::default().configure_from_args();
     for (transport, way) in [(Transport::Engine, "in chunks"), (Transport::Kernel, "by kernel")] {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().payload(Payload::TimingOnly).build());
-        let options = Options { transport, ..Options::default() };
+        let options = Options::default().with_profile(|profile| profile.transport = transport);
         let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
         let pair = pair(&*driver);
         let bulk = overtake.stream(Priority::LOWEST).expect("there is room for a stream");

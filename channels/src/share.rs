@@ -18,9 +18,14 @@ pub struct ShareOptions {
     pub slice: Nanos,
 }
 
+impl ShareOptions {
+    /// The share and the slices that bulk has.
+    pub const DEFAULT: ShareOptions = ShareOptions { share: 0.05, slice: Nanos::from_us(500) };
+}
+
 impl Default for ShareOptions {
     fn default() -> ShareOptions {
-        ShareOptions { share: 0.05, slice: Nanos::from_us(500) }
+        ShareOptions::DEFAULT
     }
 }
 

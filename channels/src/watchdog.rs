@@ -23,11 +23,15 @@ pub struct Patience {
     pub rescues_max: u32,
 }
 
+impl Patience {
+    /// 300 us are ten times as long as an urgent copy takes, and short enough that a rescued program is only delayed a
+    /// little (facts, section 10).
+    pub const DEFAULT: Patience = Patience { rescue_after: Nanos::from_us(300), rescues_max: 100 };
+}
+
 impl Default for Patience {
     fn default() -> Patience {
-        // 300 us are ten times as long as an urgent copy takes, and short enough that a rescued program is only
-        // delayed a little (facts, section 10).
-        Patience { rescue_after: Nanos::from_us(300), rescues_max: 100 }
+        Patience::DEFAULT
     }
 }
 

@@ -11,9 +11,10 @@ use options::Options;
 use semaphores::Bank;
 use terms::{Direction, Priority};
 
-use crate::records::Census;
-
 const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
+
+/// The rate between devices, where the driver makes all copies.
+const PEER_GBPS: u32 = 375;
 
 /// The most channels of bulk besides its first.
 const SPARE_MAX: usize = 2;
@@ -21,8 +22,6 @@ const SPARE_MAX: usize = 2;
 /// An engine. The fields that a copy needs in order to go at once come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Engine {
-    /// The priorities with which streams copy here.
-    pub(crate) census: Census,
     /// Whether any bulk has had turns here: a copy needs one load to know.
     had_turns: AtomicBool,
     pub(crate) bank: Arc<Bank>,
@@ -50,17 +49,18 @@ impl Engine {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
-            census: Census::new(priorities),
             bytes_per_nanosecond: match direction {
                 Direction::HostToDevice | Direction::DeviceToHost => BYTES_PER_NANOSECOND,
-                Direction::DeviceToDevice => options.on_device.gbps.into(),
-                Direction::Peer => options.peer.gbps.into(),
+                Direction::DeviceToDevice | Direction::Peer => options.peer_gbps.unwrap_or(PEER_GBPS).into(),
             },
             had_turns: AtomicBool::new(false),
             channels: (0..groups.len()).map(|group| channels_of(group, groups.len(), queues)).collect(),
             queues,
             groups,
-            channel_options: ChannelOptions { counted_from: options.counters_from, ..ChannelOptions::default() },
+            channel_options: ChannelOptions {
+                counted_from: options.profile.counters_from,
+                ..ChannelOptions::default()
+            },
         })
     }
 

@@ -94,10 +94,10 @@ impl Findings {
 
     /// Whether a layer with these options has nothing to probe.
     fn suffices(&self, options: &Options) -> bool {
-        let has_guard = options.enabled && options.guard_bytes_min.is_some();
+        let has_guard = options.enabled && options.profile.guard_bytes_min.is_some();
         let queues = || self.queues.iter().all(|queues| queues.load(Ordering::Acquire) > 0);
         let carriers = || self.carriers.load(Ordering::Acquire) >= options.guard.carriers();
-        (!options.channels || queues()) && (!has_guard || carriers())
+        (!options.profile.channels || queues()) && (!has_guard || carriers())
     }
 
     /// The number of hardware queues for copies in that direction.
@@ -132,6 +132,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use options::Profile;
     use softgpu::SoftGpu;
 
     fn findings(driver: &Arc<dyn Driver>, by_variables: u32) -> Arc<Findings> {
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn one_thread_searches_at_a_time_and_none_once_all_is_known() {
-        let (driver, options) = (driver(), Options { guard_bytes_min: None, ..Options::default() });
+        let (driver, options) = (driver(), Options::default());
         let (findings, host) = (findings(&driver, 4), driver.host());
         let first = findings.search(host, &options);
         assert!(first.0.is_some());
@@ -179,7 +180,8 @@ mod tests {
         }
         drop(second);
         assert!(findings.search(host, &options).0.is_none());
-        let guarded = Options { guard_bytes_min: Some(1), ..Options::default() };
+        let guarded =
+            Options { profile: Profile { guard_bytes_min: Some(1), ..Profile::LIBRARY }, ..Options::default() };
         assert!(findings.search(host, &guarded).0.is_some(), "carriers are not known");
     }
 }

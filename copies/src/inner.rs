@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use channels::Pace;
 use channels::probe::{self, Rig};
-use channels::{Adder, Pace};
 use contexts::{CudaContext, Going};
 use doors::forks::Process;
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
@@ -12,13 +12,14 @@ use terms::{Direction, Priority};
 use threads::{StreamLock, Worker};
 
 use crate::decide::leaves_urgent_copies;
+use crate::emulated::{self, Counting};
 use crate::engine::Engine;
 use crate::findings::Findings;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::reach::Home;
-use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
@@ -45,6 +46,7 @@ pub struct Inner {
     pub(crate) all_may_go_at_once: bool,
     pub(crate) options: Options,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
+    pub(crate) counting: Counting,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
     pub(crate) staging: Option<Arc<Staging>>,
@@ -81,8 +83,7 @@ impl Inner {
         ]);
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
         stand_down_in_one_queue(&records, queues);
-        let kernel = load_kernel(driver, &options);
-        kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
+        let (kernel, counting) = emulated::of_its_mode(&options, load_kernel(driver, &options));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
         let (shadows, events) = pools(&**driver)?;
@@ -91,6 +92,7 @@ impl Inner {
             all_may_go_at_once: options.enabled && staging.is_none(),
             staging,
             kernel,
+            counting,
             guard,
             stream_lock: StreamLock::of(driver),
             events,
@@ -120,13 +122,13 @@ impl Inner {
         }
         let device = self.driver.context_device().and_then(|device| self.driver.device_name(device));
         let device = device.unwrap_or_else(|error| format!("a device without a name ({error})"));
-        let queues = match (self.options.channels, queues) {
+        let queues = match (self.options.profile.channels, queues) {
             (true, [to_device, to_host]) => format!("{to_device} hardware queues to the device, {to_host} to the host"),
             (false, _) => {
                 format!("{} hardware queues a direction, by CUDA's variables", self.options.guard.copy_queues)
             }
         };
-        let urgent = self.options.urgent_transport.name();
+        let urgent = self.options.urgent_transport().name();
         log::info!(
             "open on {device}: {} priorities, bulk {}, urgent copies by {urgent}; {queues}",
             self.options.priorities.count(),
@@ -137,13 +139,13 @@ impl Inner {
     /// The way of bulk copies with these options, on this machine.
     fn way_of_bulk(&self) -> &'static str {
         let (options, by_kernel) = (&self.options, self.may_use_kernel());
-        match options.transport {
+        match options.transport_of(Direction::HostToDevice) {
             _ if !self.is_enabled => "by the driver alone, as enabled = false",
             _ if self.records.standing.has_stood_down() => "by the driver alone, as there is one hardware queue",
-            Transport::Native => "by the driver alone, as transport = native",
+            Transport::Native => "by the driver alone, whole",
             Transport::Auto | Transport::Kernel if by_kernel && self.guard.is_some() => "by guarded copy kernel",
             Transport::Auto | Transport::Kernel if by_kernel => "by copy kernel",
-            _ if options.channels => "by copy engine in chunks",
+            _ if options.profile.channels => "by copy engine in chunks",
             _ => "by the driver alone, as no copy kernel can be used",
         }
     }
@@ -186,7 +188,7 @@ impl Inner {
     /// Whether copies may go by kernel. If they are to be guarded, the guard must not have stood down.
     pub(crate) fn may_use_kernel(&self) -> bool {
         let guarded = || self.guard.as_ref().is_some_and(|guard| guard.is_trusted());
-        self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
+        self.kernel.is_some() && (self.options.profile.guard_bytes_min.is_none() || guarded())
     }
 
     /// Runs `body` in the layer's context, with any context current on the calling thread.
@@ -288,17 +290,6 @@ impl Drop for Inner {
     }
 }
 
-impl Adder for Inner {
-    fn add(&self, stream: Stream, word: DevicePtr, value: i32) -> Result<()> {
-        let Some(kernel) = &self.kernel else {
-            return Err(Code::NOT_SUPPORTED
-                .at("overtake atomics")
-                .because("the driver could not load the kernels; use emulation hold"));
-        };
-        kernel.add(stream, word, value)
-    }
-}
-
 /// The number of hardware queues for copies in that direction.
 fn queues(
     driver: &Arc<dyn Driver>,
@@ -308,7 +299,7 @@ fn queues(
     probed: &mut Vec<Arc<Rig>>,
 ) -> Result<usize> {
     // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
-    if !options.channels {
+    if !options.profile.channels {
         return Ok(usize::from(u8::MAX));
     }
     findings.queues(direction, || {
@@ -334,9 +325,9 @@ fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Dire
     let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
     let standing = Standing::new(banks.map(Arc::clone));
     let (counters, trace) = (Counters::new(options.priorities), Trace::new(options.trace));
-    let records = Records::new(tickets, standing, counters, trace, Lull::new(options.lull));
-    if options.counters_from > 0 {
-        records.tickets.skip_to(options.counters_from.into());
+    let records = Records::new(tickets, standing, counters, trace, options.profile.lull);
+    if options.profile.counters_from > 0 {
+        records.tickets.skip_to(options.profile.counters_from.into());
     }
     Ok(records)
 }
@@ -350,11 +341,11 @@ fn guard(
     kernel: Option<&Arc<CopyKernel>>,
     to_device: &Engine,
 ) -> Result<Option<Arc<Guard>>> {
-    let asked_for = options.enabled && options.guard_bytes_min.is_some();
+    let asked_for = options.enabled && options.profile.guard_bytes_min.is_some();
     let Some(kernel) = kernel.filter(|_| asked_for) else { return Ok(None) };
     let word = to_device.bank.gate_address(Priority::LOWEST);
-    let yields = Yield { word, lift: None, wait_max: options.kernel_wait_max };
-    let guard = Guard::new(driver, findings, records, kernel, options.guard, yields, options.counters_from)?;
+    let yields = Yield { word, lift: None, wait_max: options.profile.kernel_wait_max };
+    let guard = Guard::new(driver, findings, records, kernel, options.guard, yields, options.profile.counters_from)?;
     Ok(guard.map(Arc::new))
 }
 
@@ -371,7 +362,8 @@ fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKe
         );
         return None;
     }
-    CopyKernel::load(driver).ok().map(Arc::new)
+    let kernel = CopyKernel::load(driver).ok().map(Arc::new);
+    kernel.inspect(|kernel| kernel.skip_to(options.profile.counters_from))
 }
 
 /// Streams and events to begin with: all of them, or none.

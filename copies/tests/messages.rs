@@ -38,7 +38,9 @@ fn heard(level: Level) -> Vec<String> {
 fn run(copies: u32, fails: bool) {
     let gpu = SoftGpu::builder().build();
     let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
-    let overtake = Overtake::open(&driver, Device(0), Options { channels: false, ..Options::default() }).unwrap();
+    let mut options = Options::default();
+    options.profile.channels = false;
+    let overtake = Overtake::open(&driver, Device(0), options).unwrap();
     let device = driver.mem_alloc(BYTES).unwrap();
     let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP)).unwrap();
     let stream = |priority| overtake.stream(Priority::new(priority).unwrap()).unwrap();

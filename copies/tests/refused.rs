@@ -26,8 +26,9 @@ fn there_and_back(refused: u32) -> [Plan; 2] {
     let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
     let context = driver.primary_context_retain(Device(0)).unwrap();
     driver.context_set_current(Some(context)).unwrap();
-    let options = Options { staging: true, staging_threads: 3, ..Options::default() };
-    let overtake = Overtake::attach(&driver, Options { staging_bytes_min: BYTES, ..options }).unwrap();
+    let mut options = Options { staging: true, staging_threads: 3, ..Options::default() };
+    options.profile.staging_bytes_min = BYTES;
+    let overtake = Overtake::attach(&driver, options).unwrap();
     let stream = overtake.stream(Priority::LOWEST).unwrap();
     let device = driver.mem_alloc(BYTES).unwrap();
     let (source, mut target) = (vec![7_u8; BYTES as usize], vec![0_u8; BYTES as usize]);

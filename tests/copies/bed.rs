@@ -1,7 +1,7 @@
 //! Common steps of several checks: options, opening, waiting.
 
 use hal::{Nanos, Wait};
-use overtake::options::{Transport, UrgentTransport};
+use overtake::options::{Emulation, Profile, Transport, UrgentTransport};
 use overtake::{Direction, Options, Overtake, Priorities, Priority};
 
 use crate::failure::{Failure, Outcome};
@@ -14,16 +14,28 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::Devi
 pub fn small_options() -> Options {
     Options {
         priorities: Priorities::new(3).expect("3 is a valid count"),
-        gate_bytes_min: 8 << 10,
-        kernel_bytes_min: 48 << 10,
         blocking_max: Nanos::from_us(4),
         ..Options::default()
     }
+    .with_profile(|profile| {
+        profile.gate_bytes_min = 8 << 10;
+        profile.kernel_bytes_min = 48 << 10;
+    })
 }
 
 /// The same options, with one transport for bulk.
 pub fn transport(transport: Transport) -> Options {
-    Options { transport, urgent_transport: UrgentTransport::Engine, ..small_options() }
+    small_options().with_profile(|profile| {
+        profile.transport = transport;
+        profile.urgent_transport = UrgentTransport::Engine;
+    })
+}
+
+/// The same options, with semaphores that the device keeps.
+pub fn emulating(emulation: Emulation) -> Options {
+    small_options().with_profile(|profile| {
+        *profile = Profile { gate_bytes_min: profile.gate_bytes_min, ..Profile::emulating(emulation) };
+    })
 }
 
 /// Opens the first device.

@@ -49,8 +49,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use overtake::options::{Transport, UrgentTransport};
-use semaphores::Kind;
+use overtake::Options;
+use overtake::options::{Emulation, Transport, UrgentTransport};
 use testkit::patience;
 
 use arm::Arm;
@@ -67,19 +67,22 @@ fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send 
     trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &arm.driver()?))
 }
 
-/// Every transport of bulk, every transport of urgent copies, and every emulation.
+/// Every transport of bulk with every transport of urgent copies, and every emulation.
+fn ways() -> Vec<(String, Options)> {
+    let transports = Transport::ALL.into_iter().flat_map(|bulk| UrgentTransport::ALL.map(|urgent| (bulk, urgent)));
+    let by = |(bulk, urgent): (Transport, UrgentTransport)| {
+        let name = format!("bulk_by_{}_urgent_by_{}", bulk.name(), urgent.name());
+        (name, bed::transport(bulk).with_profile(|profile| profile.urgent_transport = urgent))
+    };
+    let emulated = Emulation::ALL.map(|emulation| (emulation.name().to_owned(), bed::emulating(emulation)));
+    transports.map(by).chain(emulated).collect()
+}
+
 fn byte_trials(arm: Arm) -> Vec<Trial> {
-    let mut trials = Vec::new();
-    for transport in Transport::ALL {
-        for urgent in UrgentTransport::ALL {
-            for emulation in Kind::ALL {
-                let name =
-                    format!("bytes::bulk_by_{}_urgent_by_{}_{}", transport.name(), urgent.name(), emulation.name());
-                trials.push(check_trial(arm, &name, move |rig| bytes::under(rig, transport, urgent, emulation)));
-            }
-        }
-    }
-    trials
+    let trial = |(name, options): (String, Options)| {
+        check_trial(arm, &format!("bytes::{name}"), move |rig| bytes::under(rig, options))
+    };
+    ways().into_iter().map(trial).collect()
 }
 
 fn trials(arm: Arm, devices: i32) -> Vec<Trial> {
@@ -98,6 +101,7 @@ type OnModel = fn() -> Outcome;
 const ON_MODEL: &[(&str, OnModel)] = &[
     ("peers::an_urgent_copy_waits_for_a_chunk", model::peers::an_urgent_copy_waits_for_a_chunk),
     ("peers::an_urgent_copy_passes_a_kernel", model::peers::an_urgent_copy_passes_a_kernel),
+    ("peers::an_urgent_copy_passes_whole_bulk", model::peers::an_urgent_copy_passes_whole_bulk),
     ("peers::without_the_option_it_waits", model::peers::without_the_option_it_waits),
     ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
     ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
@@ -167,15 +171,18 @@ fn soft_trials() -> Vec<Trial> {
     let through = trial("through_the_loader".to_owned(), Patience::of(SUITE_LIMIT), loader::through_the_loader);
     let mut trials = vec![through.with_ignored_flag(ignored)];
     trials.extend(ON_MODEL.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
-    let ways = [
-        ("auto_urgent_by_engine_hold", Transport::Auto, UrgentTransport::Engine, Kind::Hold),
-        ("auto_urgent_by_kernel_hold", Transport::Auto, UrgentTransport::Kernel, Kind::Hold),
-        ("engine_hold", Transport::Engine, UrgentTransport::Engine, Kind::Hold),
-        ("engine_bracket", Transport::Engine, UrgentTransport::Engine, Kind::Bracket),
-        ("engine_atomics", Transport::Engine, UrgentTransport::Engine, Kind::Atomics),
+    let of_faults = [
+        "bulk_by_auto_urgent_by_engine",
+        "bulk_by_auto_urgent_by_kernel",
+        "bulk_by_engine_urgent_by_engine",
+        "bracket",
+        "atomics",
     ];
-    trials.extend(ways.map(|(name, transport, urgent, emulation)| {
-        let check = move || model::faults::every_call(transport, urgent, emulation);
+    let ways: Vec<(String, Options)> =
+        ways().into_iter().filter(|(name, _)| of_faults.contains(&name.as_str())).collect();
+    assert_eq!(ways.len(), of_faults.len(), "each of them is a way");
+    trials.extend(ways.into_iter().map(|(name, options)| {
+        let check = move || model::faults::every_call(&options);
         trial(format!("faults::every_call_of_{name}"), Patience::new(), check)
     }));
     trials

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Copies between two devices and on one: their tests, the bandwidth of every pair, and an urgent copy beside bulk,
+# Copies between two devices: their tests, the bandwidth of every pair, and an urgent copy beside bulk,
 # natively and through overtake. Ends with one table: each figure beside its limit. Programs that are not in
 # OVERTAKE_BIN are left out with a line.
 # Usage: OVERTAKE_BIN=folder [OVERTAKE_BACKEND=cuda] [PEERS_S=60] [OUT=folder] tests/gpu/peers.sh
@@ -19,7 +19,5 @@ step 'from the peer' $((2 * peers_s + 120)) \
   "${bin}overtake" bench peers --pull --seconds "$peers_s" --json "$OUT/peers-pull.json"
 step 'requests of 4 MiB' $((2 * peers_s + 120)) \
   "${bin}overtake" bench peers --bulk-bytes 4M --seconds "$peers_s" --json "$OUT/peers-4m.json"
-step 'on the device' $((2 * peers_s + 120)) \
-  "${bin}overtake" bench peers --peer 0 --seconds "$peers_s" --json "$OUT/on-device.json"
 
 table

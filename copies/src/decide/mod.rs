@@ -4,25 +4,25 @@
 //! whose answer it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because a
 //! question to the driver costs a quarter of the copy on a thread that has slept for a while.
 //!
-//! In a lull, while no bulk is under way on its engine, the most urgent copy meets none that is less urgent
-//! (`records/lull.rs`). The first row that fits a copy decides:
+//! In a lull, while no bulk is in flight on its engine, the most urgent copy meets none that is less urgent
+//! (`records/traffic.rs`). The first row that fits a copy decides:
 //!
 //! | a copy | goes |
 //! |---|---|
 //! | while `enabled` is off | natively |
 //! | while the layer has stood down | natively |
-//! | with pageable memory on the host's side, of `staging_bytes_min`, if `staging` is on | *staged*, see below |
+//! | with large pageable memory on the host's side, if `staging` is on | *staged*, see below |
 //! | that meets no other priority in other streams on its engine | natively: one copy at full speed |
 //! | that may go *early*, see below | urgently |
 //! | whose stream is being captured | natively |
 //! | whose last plan came to nothing | natively; by kernel, if a channel was occupied and the kernel can |
 //! | whose memory is unknown, managed or pageable | natively |
-//! | on one device or between two, where `on_device_transport` or `peer_transport` is `native` | natively |
+//! | on one device, or between two where `peer_gbps` is off | natively |
 //! | that is below another and has `gate_bytes_min` | *gated*, see below |
 //! | that is below another and above none | natively: it delays an urgent copy by microseconds |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
-//! | where `emulation` is not `hold` | in chunks through a channel |
-//! | where `urgent_transport` is `kernel` and the kernel can | by a kernel that waits for nothing; guarded if bulk is |
+//! | where semaphores are emulated (`emulated.rs`) | in chunks through a channel |
+//! | with `whole_bulk`, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
 //! | that is left | urgently |
 //!
 //! Urgently is natively in its own stream, with its word raised until the copy has completed.
@@ -30,16 +30,17 @@
 //! | a gated copy | goes |
 //! |---|---|
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
-//! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
+//! | the same, of `Profile::calm.bytes_max` at most and on a calm engine | natively, at full speed |
 //! | any, above none, where all above tolerate it *in its turn*, see below | natively, with a word behind it |
 //! | one that would go by kernel, where all above tolerate a wait for *chunks*, see below | in chunks |
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! The owners of copies to come may tolerate a wait for bulk, where `transport` is `auto` and there are channels. The
-//! engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes goes as it is
-//! where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than the least
-//! patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of that time.
+//! The owners of copies to come may tolerate a wait for bulk, where `Profile::transport` is `Auto` and there are
+//! channels. The engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes
+//! goes as it is where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than
+//! the least patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of
+//! that time.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -66,7 +67,6 @@ mod tests;
 mod turn;
 
 use hal::MemoryKind;
-use semaphores::Kind;
 use terms::{Direction, Priority};
 
 use crate::placement::Placement;
@@ -134,9 +134,9 @@ fn decide_staged(known: &Known<'_>, lowest: Priority) -> Option<Decision> {
     })
 }
 
-/// Whether the options leave urgent copies in their own streams, with words that the CPU raises.
+/// Whether the options leave urgent copies in their own streams.
 pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
-    options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine
+    options.urgent_transport() == UrgentTransport::Engine
 }
 
 /// Whether a copy with this plan has a ticket, so that its completion is seen.
@@ -158,8 +158,8 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
 /// Whether urgent copies that meet the copy go by kernel, and those that meet none natively.
 fn is_passed_by_kernels(known: &Known<'_>) -> bool {
     let options = known.options;
-    let is_short = known.cargo.bytes() < options.gate_bytes_min;
-    options.lull && options.urgent_transport == UrgentTransport::Kernel && !is_short
+    let is_short = known.cargo.bytes() < options.profile.gate_bytes_min;
+    options.profile.lull && options.urgent_transport() == UrgentTransport::Kernel && !is_short
 }
 
 fn natively(reason: Reason) -> Decision {
@@ -205,27 +205,20 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
-    if plan == Plan::UrgentKernel && known.options.lull {
-        match known.is_lull {
-            None => return Ask(Question::Lull),
-            Some(true) => return natively(Reason::Alone),
-            Some(false) => {}
-        }
+    if let Plan::Native(_) | Plan::Urgent = plan {
+        return Go(plan);
     }
-    if may_be_calm(known, plan) {
-        match known.is_calm {
-            None => return Ask(Question::Calm),
-            Some(true) => return natively(Reason::Calm),
-            Some(false) => {}
-        }
-    }
+    let (may_be_calm, may_be_tolerated) =
+        (may_be_calm(known, plan), may_be_tolerated(known, plan, placement.direction));
     let plan = match known.turn {
-        _ if !may_be_tolerated(known, plan, placement.direction) => plan,
+        _ if !may_be_calm && !may_be_tolerated => plan,
         None => return Ask(Question::Turn),
-        Some(turn) => plan_in_turn(known, plan, &turn),
+        Some(turn) if may_be_calm && turn.is_calm => Plan::Native(Reason::Calm),
+        Some(turn) if may_be_tolerated => plan_in_turn(known, plan, &turn),
+        Some(_) => plan,
     };
     match (plan, known.is_within) {
-        (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
+        (Plan::Native(_), _) | (_, Some(true)) => Go(plan),
         (_, None) => Ask(Question::Bounds),
         // Only the driver can tell its fault.
         (_, Some(false)) => natively(Reason::Unknown),
@@ -234,23 +227,22 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
 
 /// Whether the copy goes natively if its engine is calm: it is bulk that no other copy yields to.
 fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
-    let fits = known.options.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
+    let fits = known.options.profile.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
     fits && plan == Plan::Kernel { raises: false } && !known.is_served
 }
 
 /// Whether the copy may keep the engine for longer if all above it tolerate that.
 fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
     let options = known.options;
-    let is_free = options.transport_of(direction) == Transport::Auto && options.channels && direction.has_host_side();
+    let is_free =
+        options.transport_of(direction) == Transport::Auto && options.profile.channels && direction.has_host_side();
     is_free && !known.is_served && matches!(plan, Plan::Kernel { .. } | Plan::Engine { raises: false })
 }
 
 /// The plan of such a copy, as far as all above it tolerate a wait.
 fn plan_in_turn(known: &Known<'_>, plan: Plan, turn: &Turn) -> Plan {
-    // A copy that holds others off would pass none of them in its turn. Where urgent copies go through channels, the
-    // writes around each wait for turns too.
-    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false })
-        && known.options.emulation == Kind::Hold;
+    // A copy that holds others off would pass none of them in its turn.
+    let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false });
     // Another thread has taken the turn if the copy has tried that.
     let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
     match plan {
@@ -275,7 +267,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
         (_, Setback::RingFull) => Reason::RingFull,
         (_, Setback::Failed) => Reason::Failed,
         (_, Setback::Unstaged) => Reason::Unstaged,
-        (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
+        (Plan::Engine { raises }, Setback::Occupied) if kernel_can(known) => {
             return Some(Plan::Kernel { raises });
         }
         (Plan::UrgentKernel, Setback::Occupied) => return Some(Plan::Urgent),
@@ -287,12 +279,12 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
 
 /// The reason to go natively at any priority, if there is one.
 fn obstacle(options: &Options, placement: &Placement) -> Option<Reason> {
-    let is_native = options.transport_of(placement.direction) == Transport::Native;
+    let is_left = !options.manages(placement.direction);
     match placement.kind {
         None => Some(Reason::Unknown),
         Some(MemoryKind::Managed) => Some(Reason::Managed),
-        Some(_) if placement.direction == Direction::DeviceToDevice && is_native => Some(Reason::OnDevice),
-        Some(_) if placement.direction == Direction::Peer && is_native => Some(Reason::BetweenDevices),
+        Some(_) if placement.direction == Direction::DeviceToDevice && is_left => Some(Reason::OnDevice),
+        Some(_) if placement.direction == Direction::Peer && is_left => Some(Reason::BetweenDevices),
         Some(MemoryKind::Device) if !placement.direction.has_host_side() => None,
         Some(MemoryKind::Pinned) => None,
         Some(MemoryKind::Pageable | MemoryKind::Device) => Some(Reason::Pageable),
@@ -307,7 +299,7 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
     if known.is_served {
         return served_plan(known, transport, raises);
     }
-    if waits && bytes >= options.gate_bytes_min && transport != Transport::Native {
+    if waits && bytes >= options.profile.gate_bytes_min && transport != Transport::Native {
         return gated_plan(known, transport, raises);
     }
     if !raises {
@@ -322,7 +314,7 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
 /// The plan of a batch of the copy service: at any priority by its kernel, where one may copy.
 fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     match transport {
-        Transport::Auto | Transport::Kernel if can_yield(known) => Plan::Kernel { raises },
+        Transport::Auto | Transport::Kernel if kernel_can(known) => Plan::Kernel { raises },
         Transport::Auto | Transport::Kernel => Plan::Native(Reason::Unserved),
         Transport::Engine | Transport::Native => Plan::Native(Reason::Asked),
     }
@@ -330,15 +322,15 @@ fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
 
 fn gated_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     let (options, bytes) = (known.options, known.cargo.bytes());
-    let fits = can_yield(known) && options.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
+    let fits = kernel_can(known) && options.profile.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
     let by_kernel = match transport {
         Transport::Kernel => fits,
-        Transport::Auto => fits && bytes >= options.kernel_bytes_min,
+        Transport::Auto => fits && bytes >= options.profile.kernel_bytes_min,
         Transport::Engine | Transport::Native => false,
     };
     match by_kernel {
         true => Plan::Kernel { raises },
-        false if options.channels => Plan::Engine { raises },
+        false if options.profile.channels => Plan::Engine { raises },
         false => Plan::Native(Reason::Unchannelled),
     }
 }
@@ -348,22 +340,15 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     if known.cargo.is_inlined(placement.direction) {
         return Plan::Native(Reason::Inlined);
     }
-    if options.emulation != Kind::Hold && options.channels {
-        return Plan::Engine { raises: true };
+    match options.urgent_transport() {
+        UrgentTransport::Channel if options.profile.channels => Plan::Engine { raises: true },
+        UrgentTransport::Kernel if kernel_can(known) => Plan::UrgentKernel,
+        _ => Plan::Urgent,
     }
-    if options.urgent_transport == UrgentTransport::Kernel && kernel_can(known) {
-        return Plan::UrgentKernel;
-    }
-    Plan::Urgent
-}
-
-/// Whether a copy kernel can make the copy and yield.
-pub(crate) fn can_yield(known: &Known<'_>) -> bool {
-    kernel_can(known) && known.options.emulation == Kind::Hold
 }
 
 /// Whether the copy kernel moves it at full speed: the device sees both sides, and rows are aligned alike.
-fn kernel_can(known: &Known<'_>) -> bool {
+pub(crate) fn kernel_can(known: &Known<'_>) -> bool {
     let is_seen = known.placement.is_some_and(|placement| placement.seen_by_device.is_some());
     known.is_kernel_there && is_seen && known.cargo.is_aligned()
 }

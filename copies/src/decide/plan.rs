@@ -15,9 +15,9 @@ pub enum Reason {
     Managed,
     /// The driver gave an error for the addresses, or does not say that kernels of the context reach all of the memory.
     Unknown,
-    /// It stays on one device, and `on_device_transport` is native.
+    /// It stays on one device.
     OnDevice,
-    /// It goes between devices, and `peer_transport` is native.
+    /// It goes between devices, and `peer_gbps` is off.
     BetweenDevices,
     /// It meets no other priority in other streams on its engine.
     Alone,
@@ -25,7 +25,8 @@ pub enum Reason {
     Small,
     /// Small enough for the driver to inline.
     Inlined,
-    /// `transport = native`.
+    /// It is bulk, and `whole_bulk` or the transport of the profile leaves it to the driver; or a batch of the copy
+    /// service, and the transport is no kernel.
     Asked,
     /// All tickets were in use.
     RingFull,

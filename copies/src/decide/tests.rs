@@ -9,6 +9,8 @@ use semaphores::Kind;
 use terms::{Direction, Priority};
 
 use super::*;
+use options::Profile;
+
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};
 use crate::request::Request;
 
@@ -93,10 +95,10 @@ fn the_table_row_by_row() {
     assert_eq!(plan(|_, _| {}, 64 << 10, 6), Plan::Urgent);
     assert_eq!(plan(|_, _| {}, 64 * MIB, 6), Plan::Urgent);
     assert_eq!(plan(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::Inlined));
-    assert_eq!(plan(|o, _| o.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
+    assert_eq!(plan(|o, _| o.profile.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
     assert_eq!(plan(|_, k| k.company = Some((at(1), at(1))), 64 * MIB, 1), Plan::Native(Reason::Alone));
-    assert_eq!(plan(|o, _| o.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
-    assert_eq!(plan(|o, _| o.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
+    assert_eq!(plan(|o, _| o.profile.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
+    assert_eq!(plan(|o, _| o.profile.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
 }
 
 #[test]
@@ -107,10 +109,9 @@ fn a_batch_goes_by_its_kernel_at_any_priority() {
     assert_eq!(served(|_, _| {}, 1), Plan::Kernel { raises: false });
     assert_eq!(served(|_, _| {}, 6), Plan::Kernel { raises: true });
     assert_eq!(served(|_, k| k.company = Some((at(1), at(1))), 1), Plan::Kernel { raises: false });
-    assert_eq!(served(|o, _| o.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
+    assert_eq!(served(|o, _| o.profile.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
     assert_eq!(served(|_, k| k.is_kernel_there = false, 1), Plan::Native(Reason::Unserved));
-    assert_eq!(served(|o, _| o.emulation = Kind::Bracket, 1), Plan::Native(Reason::Unserved));
-    assert_eq!(served(|o, _| o.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
+    assert_eq!(served(|o, _| o.profile.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
     assert_eq!(served(|_, k| k.is_captured = Some(true), 1), Plan::Native(Reason::Capturing));
 }
 
@@ -157,7 +158,8 @@ fn only_copies_that_the_kernel_can_make_go_by_kernel() {
 #[test]
 fn bounds_of_sizes_belong_to_their_range() {
     let bounds = |o: &mut Options| {
-        (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
+        (o.profile.gate_bytes_min, o.profile.kernel_bytes_min, o.profile.guard_bytes_min) =
+            (MIB, 2 * MIB, Some(2 * MIB));
     };
     assert_eq!(plan(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::Small));
     assert_eq!(plan(|o, _| bounds(o), MIB, 1), Plan::Engine { raises: false }, "it waits at the gate");
@@ -165,7 +167,7 @@ fn bounds_of_sizes_belong_to_their_range() {
     assert_eq!(plan(|o, _| bounds(o), 2 * MIB, 1), Plan::Kernel { raises: false });
     let unguarded = |o: &mut Options| {
         bounds(o);
-        o.guard_bytes_min = None;
+        o.profile.guard_bytes_min = None;
     };
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB, 1), Plan::Kernel { raises: false });
@@ -174,17 +176,22 @@ fn bounds_of_sizes_belong_to_their_range() {
 }
 
 #[test]
-fn other_emulations_put_urgent_copies_on_channels_too() {
-    assert_eq!(plan(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
-    assert_eq!(plan(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });
-    let without_channels = |o: &mut Options| (o.emulation, o.channels) = (Kind::Bracket, false);
+fn emulations_put_every_copy_on_channels() {
+    for kind in [Kind::Bracket, Kind::Atomics] {
+        let emulating = |o: &mut Options, _: &mut Known<'_>| o.profile = Profile::emulating(kind);
+        assert_eq!(plan(emulating, 64 << 10, 6), Plan::Engine { raises: true });
+        assert_eq!(plan(emulating, 64 * MIB, 1), Plan::Engine { raises: false });
+    }
+    let without_channels = |o: &mut Options| {
+        o.profile = Profile { channels: false, ..Profile::emulating(Kind::Bracket) };
+    };
     assert_eq!(plan(|o, _| without_channels(o), 64 << 10, 6), Plan::Urgent, "there are none to put it on");
 }
 
 #[test]
 fn without_the_kernel_no_copy_goes_by_it() {
     let absent = |o: &mut Options, k: &mut Known<'_>| {
-        (o.urgent_transport, k.is_kernel_there) = (UrgentTransport::Kernel, false);
+        (o.profile.urgent_transport, k.is_kernel_there) = (UrgentTransport::Kernel, false);
     };
     assert_eq!(plan(absent, 64 << 10, 6), Plan::Urgent);
     assert_eq!(plan(absent, 64 * MIB, 1), Plan::Engine { raises: false });
@@ -266,8 +273,6 @@ struct World {
     placement: Placement,
     is_captured: bool,
     is_within: bool,
-    is_calm: bool,
-    is_lull: bool,
     turn: Turn,
 }
 
@@ -286,8 +291,6 @@ impl World {
             placement: Some(self.placement),
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
-            is_calm: Some(self.is_calm),
-            is_lull: Some(self.is_lull),
             turn: Some(self.turn),
             ..known(&self.options, &self.request)
         }
@@ -296,8 +299,7 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        let (is_calm, is_lull, turn) = (None, None, None);
-        Known { company, depends, placement, is_captured, is_within, is_calm, is_lull, turn, ..self.known() }
+        Known { company, depends, placement, is_captured, is_within, turn: None, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -309,8 +311,6 @@ impl World {
             Question::Capture => known.is_captured = truth.is_captured,
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
-            Question::Calm => known.is_calm = truth.is_calm,
-            Question::Lull => known.is_lull = truth.is_lull,
             Question::Turn => known.turn = truth.turn,
         }
     }
@@ -339,23 +339,17 @@ impl World {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let transport =
-        prop::sample::select(vec![Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native]);
-    let urgent = prop::sample::select(vec![UrgentTransport::Engine, UrgentTransport::Kernel]);
-    let emulation = prop::sample::select(Kind::ALL.to_vec());
+    let transport = prop::sample::select(Transport::ALL.to_vec());
+    let urgent = prop::sample::select(UrgentTransport::ALL.to_vec());
     let guard = prop::sample::select(vec![None, Some(MIB)]);
-    let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>());
-    (switches, transport, urgent, emulation, guard.clone(), guard).prop_map(
-        |((enabled, channels, lull), transport, urgent_transport, emulation, guard_bytes_min, calm)| Options {
-            enabled,
-            transport,
-            urgent_transport,
-            emulation,
-            guard_bytes_min,
-            calm: calm::up_to(calm),
-            channels,
-            lull,
-            ..Options::default()
+    let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
+    let peer_gbps = prop::sample::select(vec![None, Some(50)]);
+    (switches, transport, urgent, guard.clone(), guard, peer_gbps).prop_map(
+        |((enabled, channels, lull, whole_bulk), transport, urgent_transport, guard_bytes_min, calm, peer_gbps)| {
+            let calm = calm::up_to(calm);
+            let profile =
+                Profile { transport, urgent_transport, guard_bytes_min, calm, channels, lull, ..Profile::LIBRARY };
+            Options { enabled, peer_gbps, whole_bulk, profile, ..Options::default() }
         },
     )
 }
@@ -370,9 +364,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), tolerated::turns());
+    let flags = (any::<bool>(), any::<bool>(), tolerated::turns());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm, is_lull, turn), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, turn), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -388,9 +382,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 placement: Placement { direction, kind, seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
                 is_within,
-                is_calm,
-                is_lull,
-                turn,
+                turn: Turn { is_calm, ..turn },
             }
         },
     )
@@ -412,7 +404,7 @@ proptest! {
             prop_assert_eq!(plan, Plan::Urgent);
             prop_assert_eq!(plan, plan_of(&supposed.known()));
         }
-        prop_assert!(questions.len() <= 7 && questions.first().is_none_or(|first| *first == Question::Company));
+        prop_assert!(questions.len() <= 6 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
     /// If the supposed facts are wrong, the driver still gets the program's call, with the word raised or not.

@@ -137,7 +137,8 @@ mod tests {
         let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
         let context = driver.primary_context_retain(hal::Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
-        let options = options::Options { channels: false, guard_bytes_min, ..Default::default() };
+        let profile = options::Profile { channels: false, guard_bytes_min, ..options::Profile::LIBRARY };
+        let options = options::Options { profile, ..Default::default() };
         let overtake = crate::Overtake::attach(&driver, options).unwrap();
         assert!(overtake.inner().guard.is_none());
         assert_eq!(overtake.inner().may_use_kernel(), guard_bytes_min.is_none());

@@ -1,7 +1,7 @@
 //! Bursts: urgent copies of one stream that follow each other closely and share one raise.
 //!
 //! Each completion write costs the device 1.4 us, a third of the time of a 64 KiB copy, and the host several driver
-//! calls. So only every eighth copy of a stream gets a ticket (`ticket_every`), and one in four of those while the word
+//! calls. So only every eighth copy of a stream gets a ticket, and one in four of those while the word
 //! stays up from one ticket to the next. The completion of the others is estimated. Copies after an outstanding ticket
 //! complete a moment after it, by the time that such copies take. If a ticket is done on time, and no bulk goes in
 //! chunks, later copies are taken to complete in the time that they take. An estimate is good enough: a word expresses

@@ -63,14 +63,14 @@ impl Staging {
             0 => threads_for(doors::threads::cores()),
             threads => threads,
         };
-        let slots = match options.staging_slots as usize {
+        let slots = match options.profile.staging_slots as usize {
             0 => (threads + 1) * SLOTS_A_THREAD,
             slots => slots,
         };
         (options.enabled && options.staging && threads > 0).then(|| Staging {
             threads,
             slots,
-            bytes_min: match options.staging_bytes_min {
+            bytes_min: match options.profile.staging_bytes_min {
                 0 => BYTES_MIN,
                 bytes => [bytes; 2],
             },
@@ -180,6 +180,7 @@ fn side(direction: Direction) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use options::Profile;
 
     #[test]
     fn few_cores_leave_pageable_copies_to_the_driver() {
@@ -193,7 +194,8 @@ mod tests {
     #[test]
     fn each_direction_has_its_smallest_copy() {
         let with = |staging_bytes_min| {
-            Staging::new(&Options { staging: true, staging_threads: 2, staging_bytes_min, ..Options::default() })
+            let profile = Profile { staging_bytes_min, ..Profile::LIBRARY };
+            Staging::new(&Options { staging: true, staging_threads: 2, profile, ..Options::default() })
         };
         let sizes = |staging: Staging| {
             let of = |direction| staging.bytes_min(direction);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use channels::{Refusal, Shape};
 use hal::Error;
-use semaphores::emulation;
 use terms::{Direction, Priority};
 use threads::stream_lock::Exclusive;
 
 use crate::cargo::Cargo;
 use crate::decide::{Known, Plan, Reason, Setback};
+use crate::emulated;
 use crate::engine::Engine;
 use crate::inner::Inner;
 use crate::kernel::Descriptor;
@@ -198,7 +198,7 @@ impl Planned<'_> {
             Plan::Native(_) | Plan::UrgentKernel | Plan::Staged { .. } => false,
             Plan::Urgent => true,
             Plan::Kernel { raises } => raises,
-            Plan::Engine { raises } => raises && emulation(self.inner().options.emulation).counts_on_cpu(),
+            Plan::Engine { raises } => raises && emulated::operations(&self.inner().options).counts_on_cpu(),
         }
     }
 

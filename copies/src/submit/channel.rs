@@ -2,9 +2,10 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Refusal, Shape, Submission, chunk};
-use semaphores::emulation;
 
-use crate::decide::{Others, Setback, can_yield};
+use crate::decide::{Setback, kernel_can};
+use crate::emulated;
+use crate::records::Room;
 use crate::submit::asked::{Planned, Went};
 use crate::submit::tracked::Hold;
 
@@ -13,14 +14,15 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_channel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.others, whole) })
+        self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.room, whole) })
     }
 
-    unsafe fn queue<'s>(&'s self, others: Others, whole: &mut Hold<'s>) -> Went<()> {
+    unsafe fn queue<'s>(&'s self, room: Option<Room>, whole: &mut Hold<'s>) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
-        let turn = self.asked.turn(self.direction(), Some(others));
+        let room = room.unwrap_or_else(|| self.asked.room(self.direction()));
+        let turn = self.asked.turn(self.direction(), room);
         let chunk = turn.chunk(inner.options.blocking_max);
-        if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && can_yield(&self.placed.known) {
+        if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && kernel_can(&self.placed.known) {
             // Whole copies of other streams have come meanwhile.
             return Err(Setback::Occupied.into());
         }
@@ -36,11 +38,11 @@ impl Planned<'_> {
             priority,
             chunks: &chunks,
             bank: &engine.bank,
-            emulation: emulation(inner.options.emulation),
-            adder: inner,
+            emulation: emulated::operations(&inner.options),
+            adder: &inner.counting,
             // A copy of the most urgent priority does not wait for other callers.
             pace: self.waits_at().map(|_| &inner.pace),
-            in_stream: inner.options.in_stream_brackets,
+            in_stream: inner.options.profile.in_stream_brackets,
         };
         for number in engine.channels(priority) {
             let channel = engine.channel(&inner.driver, self.direction(), priority, number)?;

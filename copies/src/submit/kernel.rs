@@ -36,7 +36,7 @@ impl Planned<'_> {
         let options = &self.inner().options;
         let workers = options.workers_of(self.direction());
         let word = self.engine().bank.gate_address(self.asked.priority);
-        (Yield { word, lift: None, wait_max: options.kernel_wait_max }, workers)
+        (Yield { word, lift: None, wait_max: options.profile.kernel_wait_max }, workers)
     }
 
     unsafe fn launch(&self, yields: Option<Yield>, workers: Workers) -> Result<()> {

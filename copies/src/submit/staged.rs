@@ -188,7 +188,7 @@ fn means<'a>(inner: &'a Inner, staging: &'a Staging, direction: Direction) -> Op
         bank: &inner.engine(direction).bank,
         highest: inner.options.priorities.highest(),
         holds_off: inner.leaves_urgent_copies,
-        wait_max: inner.options.kernel_wait_max,
+        wait_max: inner.options.profile.kernel_wait_max,
         pool,
         ring,
     })

@@ -17,6 +17,8 @@ use crate::binaries::Binaries;
 const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
 const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
+/// No calm: programs count copies by kernel, and on a busy machine a second may pass between two copies.
+const CALM: &str = "calm_after_us=600000000";
 /// Random programs in a run of all tests, and in one process.
 const PROGRAMS: u32 = 10;
 const PROGRAMS_A_PROCESS: usize = 5;
@@ -100,8 +102,7 @@ impl Place {
         let mut command = common::program(binary);
         let folders: &[&Path] = if with_driver { &[&self.installed, &self.driver] } else { &[&self.installed] };
         command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).expect("no colon in a folder of cargo's"));
-        // Programs count copies by kernel, and on a busy machine a second may pass between two copies.
-        command.env("OVERTAKE_CALM_AFTER_US", "600000000");
+        command.env("OVERTAKE_UNLISTED", CALM);
         command
     }
 }
@@ -244,9 +245,9 @@ fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
 
 /// Runs a program with a function of its own for messages. None may reach standard error.
 fn messages(place: &Place, drop_in: bool) -> Result<(), Failed> {
-    let binary = place.build(&ours("messages.c"), Linked::Shared)?;
-    let mut program = place.program(&binary, true);
-    program.env("OVERTAKE_TRANSPORT", "teleport").stdout(Stdio::null());
+    let mut program = place.program(&place.build(&ours("messages.c"), Linked::Shared)?, true);
+    // A message that this is set may come after the function has been taken away.
+    program.env_remove("OVERTAKE_UNLISTED").env("OVERTAKE_AUTOMATIC", "teleport").stdout(Stdio::null());
     if drop_in {
         program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
     }
@@ -267,7 +268,7 @@ fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     let mut program = Command::new("timeout");
     program.arg("60").arg(&binary).env("LD_LIBRARY_PATH", std::env::join_paths([&place.installed, &place.driver])?);
     program.env("OVERTAKE_RULES", &pipe).env("OVERTAKE_CONFIG", "/dev/zero").env("OVERTAKE_MAX_BLOKING_US", "30");
-    program.env("OVERTAKE_CALM_AFTER_US", "600000000"); // as in `program`
+    program.env("OVERTAKE_UNLISTED", CALM); // as in `program`
     if drop_in {
         program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
     }
@@ -335,9 +336,8 @@ fn at_the_gate(place: &Place, options: &[(&str, &str)]) -> Result<(), Failed> {
 /// The same with the layer of the drop-in, and channels that it makes in a copy.
 fn at_the_gate_of_the_drop_in(place: &Place) -> Result<(), Failed> {
     let library = common::built("libovertake_preload.so").display().to_string();
-    let channels = [("OVERTAKE_CHANNELS", "on"), ("OVERTAKE_EMULATION", "bracket"), ("OVERTAKE_TRANSPORT", "auto")];
-    let options = [("LD_PRELOAD", library.as_str()), ("OVERTAKE_GUARD_STREAMS_MAX", "0")];
-    at_the_gate(place, &[&channels[..], &options].concat())
+    let test = "channels=on,emulation=bracket,urgent_transport=channel,transport=engine";
+    at_the_gate(place, &[("LD_PRELOAD", &library), ("OVERTAKE_UNLISTED", test)])
 }
 
 type Plain = fn(&Place) -> Result<(), Failed>;
@@ -393,7 +393,7 @@ const PLAIN: [(&str, Plain); 22] = [
     ("queue_off", |place| runs_off(place, &ours("queue.c"))),
     ("off_by_its_options", off_by_its_options),
     ("gate", |place| at_the_gate(place, &[])),
-    ("gate_without_channels", |place| at_the_gate(place, &[("OVERTAKE_CHANNELS", "off")])),
+    ("gate_without_channels", |place| at_the_gate(place, &[("OVERTAKE_UNLISTED", "channels=off")])),
     ("gate_of_the_drop_in", at_the_gate_of_the_drop_in),
     ("drop_in_of_another_version_is_left_alone", state_of_another_version),
 ];

@@ -96,9 +96,9 @@ mod tests {
         let row = |name| listing.options.iter().find(|row| row.name == name).expect(name);
         assert_eq!((row("priorities").default.as_str(), row("priorities").default_in_rust.as_str()), ("7", "6"));
         assert_eq!((row("max_blocking_us").default.as_str(), row("max_blocking_us").unit), ("45", Some("us")));
-        assert_eq!(row("guard_bytes_min").variable, "OVERTAKE_GUARD_BYTES_MIN");
+        assert_eq!(row("whole_bulk").variable, "OVERTAKE_WHOLE_BULK");
         let text = text(&listing);
-        for name in ["guard_bytes_min", "1M (off in Rust)", "OVERTAKE_LIBCUDA", "microseconds, at most an hour"] {
+        for name in ["guard_after_us", "on (off in Rust)", "OVERTAKE_LIBCUDA", "microseconds, at most an hour"] {
             assert!(text.contains(name), "{name} is not in\n{text}");
         }
     }

@@ -8,17 +8,21 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod profile;
 pub mod queues;
+mod retired;
 mod settings;
 mod source;
 mod tunable;
+mod unlisted;
 pub mod variables;
 mod words;
 mod workers;
 
-pub use settings::{
-    Automatic, CalmOptions, DemandOptions, GuardOptions, Options, PathOptions, Transport, UrgentTransport,
-};
+pub use profile::{CalmOptions, Profile, Transport, UrgentTransport};
+pub use retired::retired;
+pub use semaphores::Kind as Emulation;
+pub use settings::{Automatic, DemandOptions, GuardOptions, Options};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;
 pub use words::size;

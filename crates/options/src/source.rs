@@ -9,9 +9,10 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use crate::queues::{self, LAUNCH_BLOCKING, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use crate::retired::retired;
 use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
-use crate::variables;
+use crate::{unlisted, variables};
 
 /// An option with a fault.
 #[non_exhaustive]
@@ -42,9 +43,20 @@ impl Options {
         TUNABLES.iter()
     }
 
-    /// Sets one option by name.
+    /// The values that only tests set, by `OVERTAKE_UNLISTED`.
+    #[doc(hidden)]
+    pub fn unlisted() -> impl Iterator<Item = &'static Tunable> {
+        unlisted::UNLISTED.iter()
+    }
+
+    /// Sets one option by name. A retired one is left alone, with a warning in the log: a program without a logger
+    /// shows what [`retired`] says of the name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         let error = |expected: String| OptionError { name: name.to_owned(), value: value.to_owned(), expected };
+        if let Some(said) = retired(name) {
+            log::warn!("{said}");
+            return Ok(());
+        }
         let tunable = TUNABLES.iter().find(|tunable| tunable.name == name).ok_or_else(|| error(unknown(name)))?;
         tunable.set(self, value).ok_or_else(|| error(tunable.expected()))
     }
@@ -55,7 +67,7 @@ impl Options {
         Ok(self)
     }
 
-    /// Applies a TOML table of options. Returns the faults; a faulty option stays as it was.
+    /// Applies a TOML table of options. Returns the faults; a faulty option stays as it was. Retired ones are logged.
     pub fn apply_toml(&mut self, source: &Source<'_>) -> Vec<Fault> {
         let table = match DeTable::parse(source.text) {
             Ok(table) => table,
@@ -63,19 +75,25 @@ impl Options {
         };
         let mut faults = Vec::new();
         for (name, value) in table.get_ref() {
-            faults.extend(self.apply(source, name, value).err());
+            match self.apply(source, name, value) {
+                Ok(warning) => warning.iter().for_each(|warning| log::warn!("{warning}")),
+                Err(fault) => faults.push(fault),
+            }
         }
         doors::fault::sort(&mut faults);
         faults
     }
 
-    /// Applies one entry of such a table.
+    /// Applies one entry of such a table. Returns a warning if the option is retired.
     pub fn apply(
         &mut self,
         source: &Source<'_>,
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<Fault>, Fault> {
+        if let Some(said) = retired(name.get_ref()) {
+            return Ok(Some(source.fault(name.span(), said)));
+        }
         let Some(tunable) = TUNABLES.iter().find(|tunable| tunable.name == *name.get_ref()) else {
             return Err(source.fault(name.span(), unknown(name.get_ref())));
         };
@@ -87,7 +105,8 @@ impl Options {
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
         };
         let set = text.and_then(|text| tunable.set(self, &text));
-        set.ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
+        set.map(|()| None)
+            .ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
     }
 
     /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option. Returns the faults; a faulty option
@@ -113,6 +132,12 @@ impl Options {
         faults
     }
 
+    /// Applies `OVERTAKE_UNLISTED`. Returns warnings: no program fails for a variable of tests.
+    #[doc(hidden)]
+    pub fn apply_unlisted(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Vec<Fault> {
+        lookup(unlisted::VARIABLE).iter().flat_map(|text| unlisted::apply(self, text)).collect()
+    }
+
     /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables. Logs unknown variables that begin like
     /// ours, once.
     pub fn from_environment() -> Result<Options, Fault> {
@@ -127,7 +152,9 @@ impl Options {
                 Err(error) => faults.push(unreadable("OVERTAKE_CONFIG", &origin, &error)),
             }
         }
-        faults.extend(options.apply_variables(|name| std::env::var(name).ok()));
+        let lookup = |name: &str| std::env::var(name).ok();
+        faults.extend(options.apply_variables(lookup));
+        options.apply_unlisted(lookup).iter().for_each(|warning| log::warn!("{warning}"));
         faults.into_iter().next().map_or(Ok(options), Err)
     }
 }
@@ -164,19 +191,49 @@ mod tests {
     #[test]
     fn one_set_of_names_everywhere() {
         let mut by_file = Options::default();
-        let text = "priorities = 8\ntransport = \"kernel\"\nmax_blocking_us = 80\nbulk_share = 0.1\n";
+        let text = "priorities = 8\nautomatic = \"size\"\nmax_blocking_us = 80\ndemand = \"1M@3\"\npeer_gbps = 50\n";
         assert_eq!(by_file.apply_toml(&Source { origin: "a file", text }), []);
         let mut by_variable = Options::default();
         let variables = [
             ("OVERTAKE_PRIORITIES", "8"),
-            ("OVERTAKE_TRANSPORT", "kernel"),
+            ("OVERTAKE_AUTOMATIC", "size"),
             ("OVERTAKE_MAX_BLOCKING_US", "80"),
-            ("OVERTAKE_BULK_SHARE", "0.1"),
+            ("OVERTAKE_DEMAND", "1M@3"),
+            ("OVERTAKE_PEER_GBPS", "50"),
         ];
         let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
         assert_eq!(by_variable.apply_variables(lookup), []);
         assert_eq!(by_file, by_variable);
         assert_eq!((by_file.priorities.count(), by_file.blocking_max), (8, Nanos::from_us(80)));
+        assert_eq!((by_file.demand.burst_bytes, by_file.demand.gbps, by_file.peer_gbps), (1 << 20, 3, Some(50)));
+    }
+
+    #[test]
+    fn retired_options_have_no_effect_and_are_no_faults() {
+        let mut options = Options::default();
+        assert_eq!(options.set("transport", "native"), Ok(()));
+        let text = "staging = true\ntransport = \"native\"\n";
+        let source = Source { origin: "o.toml", text };
+        assert_eq!(options.apply_toml(&source), []);
+        let table = DeTable::parse(text).expect("it is TOML");
+        let (name, value) =
+            table.get_ref().iter().find(|(name, _)| name.get_ref() == "transport").expect("it is there");
+        let warning = options.apply(&source, name, value).expect("no fault").expect("a warning");
+        let warning = warning.to_string();
+        assert!(warning.starts_with("o.toml:2:1: option transport is retired") && warning.contains("whole_bulk=on"));
+        assert_eq!(options.apply_variables(|name| (name == "OVERTAKE_TRANSPORT").then(|| "native".to_owned())), []);
+        assert_eq!(options, Options { staging: true, ..Options::default() });
+    }
+
+    #[test]
+    fn tests_have_one_variable_of_their_own() {
+        let mut options = Options::default();
+        let test = |name: &str| (name == "OVERTAKE_UNLISTED").then(|| "ticket_every=1,lull=much".to_owned());
+        assert_eq!(options.apply_variables(test), [], "no program fails for it");
+        assert_eq!(options, Options::default());
+        let said: Vec<String> = options.apply_unlisted(test).iter().map(ToString::to_string).collect();
+        assert_eq!((options.profile.ticket_every, said.len()), (1, 1), "{said:?}");
+        assert!(options.set("ticket_every", "2").is_ok() && options.profile.ticket_every == 1, "it is no option");
     }
 
     #[test]
@@ -208,18 +265,16 @@ mod tests {
     #[test]
     fn errors_name_the_option_and_the_choices() {
         let mut options = Options::default();
-        let error = options.set("transport", "teleport").unwrap_err();
+        let error = options.set("automatic", "teleport").unwrap_err();
+        assert_eq!(error.to_string(), "option automatic cannot be \"teleport\": expected size, demand or off");
         assert_eq!(
-            error.to_string(),
-            "option transport cannot be \"teleport\": expected auto, engine, kernel or native"
-        );
-        assert_eq!(
-            options.set("transprot", "auto").unwrap_err().to_string(),
-            "no option is called transprot: is it transport?"
+            options.set("automtic", "size").unwrap_err().to_string(),
+            "no option is called automtic: is it automatic?"
         );
         let faults = options.apply_variables(|name| (name == "OVERTAKE_TRACE").then(|| "much".to_owned()));
         assert_eq!(faults[0].to_string(), "OVERTAKE_TRACE: cannot be \"much\": expected on or off");
-        assert!(options.set("bulk_share", "1.5").is_err());
+        assert!(["16M", "@6", "16M@0", "16M@x", "x@6"].iter().all(|demand| options.set("demand", demand).is_err()));
+        assert_eq!(options.with("demand", "3K@7").map(|options| options.demand.to_string()), Ok("3K@7".to_owned()));
     }
 
     #[test]
@@ -232,14 +287,14 @@ mod tests {
     #[test]
     fn every_fault_of_a_file_has_its_place_and_leaves_the_rest_alone() {
         let mut options = Options::default();
-        let text = "trace = true\ntransprot = \"auto\"\nmax_blocking_us = [3]\npriorities = 8\n";
+        let text = "trace = true\nautomtic = \"size\"\nmax_blocking_us = [3]\npriorities = 8\n";
         let faults: Vec<String> =
             options.apply_toml(&Source { origin: "o.toml", text }).iter().map(ToString::to_string).collect();
         let places: Vec<&str> = faults.iter().map(|fault| fault.lines().next().unwrap_or_default()).collect();
         assert_eq!(
             places,
             [
-                "o.toml:2:1: no option is called transprot: is it transport?",
+                "o.toml:2:1: no option is called automtic: is it automatic?",
                 "o.toml:3:19: max_blocking_us: expected microseconds, at most an hour",
             ]
         );

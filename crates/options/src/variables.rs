@@ -1,16 +1,15 @@
 //! The variables of this project, and warnings of unknown ones: without them a misspelt variable would have no effect,
 //! and no message.
 
+use crate::retired::successor;
 use crate::tunable::TUNABLES;
+use crate::unlisted;
 
 /// Every variable but `OVERTAKE` begins with this.
 const PREFIX: &str = "OVERTAKE_";
 
 /// Names with more differences are not near.
 const DIFFERENCES_MAX: usize = 3;
-
-/// Options with another name in the past, and their name today.
-const RENAMED: [(&str, &str); 2] = [("monitor_awake_us", "watcher_awake_us"), ("monitor_nap_us", "watcher_nap_us")];
 
 /// A variable that sets no option.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +62,7 @@ pub fn of_option(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase())
 }
 
-/// Messages about unknown variables that begin like ours.
+/// Messages about variables that begin like ours and are unknown, retired, or for tests.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let ours: Vec<String> = names.into_iter().filter(|name| name.starts_with(PREFIX)).collect();
     // Most processes have none, and start sooner without the list of those that are known.
@@ -74,9 +73,19 @@ pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let known: Vec<&str> =
         VARIABLES.iter().map(|variable| variable.name).chain(options.iter().map(String::as_str)).collect();
     let is_unknown = |name: &String| !known.contains(&name.as_str()) && !OF_THE_PROJECT.contains(&name.as_str());
-    let say = |name: String| match nearest(&name, known.iter().copied()) {
-        Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
-        None => format!("{name} means nothing to overtake, and has no effect: `overtake options` lists those that do"),
+    let say = |name: String| {
+        if name == unlisted::VARIABLE {
+            return format!("{name} is set: it changes values that only tests of overtake change");
+        }
+        if let Some(why) = successor(&name[PREFIX.len()..].to_lowercase()) {
+            return format!("{name} is retired, and has no effect: {why}");
+        }
+        match nearest(&name, known.iter().copied()) {
+            Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
+            None => {
+                format!("{name} means nothing to overtake, and has no effect: `overtake options` lists those that do")
+            }
+        }
     };
     let mut unknown: Vec<String> = ours.into_iter().filter(is_unknown).map(say).collect();
     unknown.sort();
@@ -89,19 +98,12 @@ pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// The known name with the fewest differences, unless it has too many. For a renamed option this is its new name.
+/// The known name with the fewest differences, unless it has too many.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |known: &str| if took_place(name, known) { 0 } else { strsim::damerau_levenshtein(name, known) };
-    let near = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance);
+    let near =
+        known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min_by_key(|(distance, _)| *distance);
     near.filter(|(distance, _)| *distance <= DIFFERENCES_MAX).map(|(_, known)| known)
-}
-
-/// Whether an option, or the variable that sets it, was renamed from `before` to `now`.
-fn took_place(before: &str, now: &str) -> bool {
-    RENAMED.iter().any(|(old, new)| {
-        (before, now) == (*old, *new) || (before == of_option(old).as_str() && now == of_option(new).as_str())
-    })
 }
 
 #[cfg(test)]
@@ -120,14 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_past_lead_to_those_of_today() {
-        assert!(said("OVERTAKE_MONITOR_AWAKE_US")[0].ends_with("is it OVERTAKE_WATCHER_AWAKE_US?"));
-        assert!(said("OVERTAKE_MONITOR_NAP_US")[0].ends_with("is it OVERTAKE_WATCHER_NAP_US?"));
-        for (old, new) in RENAMED {
-            let names = || TUNABLES.iter().map(|tunable| tunable.name);
-            assert!(names().all(|name| name != old), "{old} is an option still");
-            assert_eq!(nearest(old, names()), Some(new), "{new} is the option's name");
-        }
+    fn retired_variables_and_that_of_tests_are_told() {
+        assert!(said("OVERTAKE_WATCHER_NAP_US")[0].starts_with("OVERTAKE_WATCHER_NAP_US is retired"));
+        assert!(said("OVERTAKE_MONITOR_NAP_US")[0].contains("is retired"));
+        assert!(said("OVERTAKE_URGENT_TRANSPORT")[0].ends_with("whole_bulk=on has urgent copies go by kernel"));
+        assert!(said("OVERTAKE_UNLISTED")[0].contains("only tests"));
     }
 
     #[test]

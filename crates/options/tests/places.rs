@@ -7,12 +7,28 @@ use overtake_options::{Options, Tunable};
 /// Texts that some kind of option takes. Each option takes two of them at least.
 const TEXTS: &[&str] = &[
     "on", "off", "1", "2", "3", "0.25", "0.5", "64K", "auto", "engine", "kernel", "native", "hold", "bracket", "size",
-    "demand",
+    "demand", "1M@3", "2M@4", "1M@4",
 ];
 
 /// Options whose places lack a word of their name.
-const OTHERWISE: [(&str, &str); 3] =
-    [("guard_after_us", "guard.patience"), ("bulk_share", "share.share"), ("bulk_slice_us", "share.slice")];
+const OTHERWISE: [(&str, &str); 2] = [("guard_after_us", "guard.patience"), ("bulk_share", "profile.share.share")];
+
+/// The options that have several places, and how many.
+const SEVERAL: [(&str, usize); 1] = [("demand", 2)];
+
+/// All options, and the values that tests set.
+fn all() -> impl Iterator<Item = &'static Tunable> {
+    Options::tunables().chain(Options::unlisted())
+}
+
+/// The default with one more set; `None` if it does not take the text.
+fn with(tunable: &Tunable, text: &str) -> Option<Options> {
+    if Options::tunables().any(|option| option.name == tunable.name) {
+        return Options::default().with(tunable.name, text).ok();
+    }
+    let (mut options, test) = (Options::default(), format!("{}={text}", tunable.name));
+    options.apply_unlisted(|name| (name == "OVERTAKE_UNLISTED").then(|| test.clone())).is_empty().then_some(options)
+}
 
 /// The fields with their values, by their paths, as the settings show them for debugging.
 fn fields(options: &Options) -> BTreeMap<String, String> {
@@ -40,8 +56,7 @@ fn changed(one: &Options, other: &Options) -> BTreeSet<String> {
 
 /// The settings after each text that the option takes, with the text.
 fn settings(tunable: &Tunable) -> Vec<(&'static str, Options)> {
-    let with = |text: &&'static str| Some((*text, Options::default().with(tunable.name, text).ok()?));
-    TEXTS.iter().filter_map(with).collect()
+    TEXTS.iter().filter_map(|text| Some((*text, with(tunable, text)?))).collect()
 }
 
 /// Whether the place has all words of the name but the unit.
@@ -53,13 +68,14 @@ fn is_named(place: &str, name: &str) -> bool {
 #[test]
 fn each_option_sets_the_place_of_its_name() {
     let mut taken = BTreeSet::new();
-    for tunable in Options::tunables() {
+    for tunable in all() {
         let settings = settings(tunable);
         let places: BTreeSet<String> = settings.iter().flat_map(|(_, one)| changed(one, &settings[0].1)).collect();
         let place = places.first().unwrap_or_else(|| panic!("{} sets nothing", tunable.name));
-        assert_eq!(places.len(), 1, "{} sets {places:?}", tunable.name);
+        let count = SEVERAL.iter().find(|(name, _)| *name == tunable.name).map_or(1, |(_, count)| *count);
+        assert_eq!(places.len(), count, "{} sets {places:?}", tunable.name);
         assert!(is_named(place, tunable.name), "{} sets {place}", tunable.name);
-        assert!(taken.insert(place.clone()), "{} sets {place}, which another option sets", tunable.name);
+        assert!(places.iter().all(|place| taken.insert(place.clone())), "{} sets what another sets", tunable.name);
     }
 }
 
@@ -67,12 +83,12 @@ fn each_option_sets_the_place_of_its_name() {
 #[test]
 fn what_is_set_is_shown_by_that_option_alone() {
     let default = Options::default();
-    for tunable in Options::tunables() {
+    for tunable in all() {
         for (text, options) in settings(tunable) {
             let shown = tunable.value(&options);
-            let again = default.clone().with(tunable.name, &shown).unwrap();
+            let again = with(tunable, &shown).unwrap();
             assert_eq!(again, options, "{} = {text}, shown as {shown}", tunable.name);
-            for other in Options::tunables().filter(|other| other.name != tunable.name) {
+            for other in all().filter(|other| other.name != tunable.name) {
                 assert_eq!(other.value(&options), other.value(&default), "{} sets {}", tunable.name, other.name);
             }
         }

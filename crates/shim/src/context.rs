@@ -116,7 +116,7 @@ mod tests {
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
         let priorities = copies::Priorities::new(7).unwrap();
-        let options = Options { channels: false, priorities, ..Options::default() };
+        let options = Options { priorities, ..Options::default() }.with_profile(|profile| profile.channels = false);
         let local = Local::open(&driver, context, &options, true).unwrap();
         let range = driver.priority_range().unwrap();
         assert_eq!((range.least, range.greatest), (0, -5));
@@ -145,7 +145,7 @@ mod tests {
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
         let priorities = copies::Priorities::new(4).unwrap();
-        let options = Options { channels: false, priorities, ..Options::default() };
+        let options = Options { priorities, ..Options::default() }.with_profile(|profile| profile.channels = false);
         let local = Local::open(&driver, context, &options, true).unwrap();
         let said = [-1, -2, -3, -5].map(|cuda| local.meaning(cuda).map(Priority::get));
         assert_eq!(said, [Some(3), Some(4), Some(4), Some(4)]);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use copies::copy::{Reason, Request};
+use copies::copy::{Look, Met, Reason, Request};
 use copies::{Options, Overtake, Priority};
 use hal::{Context, DevicePtr, Stream};
 use threads::stream_lock::{Place, Shared, Within};
@@ -13,6 +13,10 @@ use crate::context::Adopted;
 use crate::contexts::is_open;
 use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
+
+/// A library that CUDA's runtime loads before the first launch of a program has all kernels loaded if these are no
+/// more: no kernel can be waiting for the program then.
+const LOAD_FIRST_KERNELS_MAX: u32 = 64;
 
 /// Makes the copies of a call. Returns the code for the program: the driver's answer, or the layer's refusal.
 ///
@@ -57,13 +61,15 @@ pub(crate) unsafe fn submit(
     let left_to_the_driver = |reason| Ok(stream.pass_on(reason, bytes, || native.answer()));
     let priority = if named.is_some() { named } else { process.priority(call, bytes, adopted) };
     let Some(priority) = priority else { return left_to_the_driver(Reason::LeftAlone) };
-    if let [one] = call.requests
-        && stream.is_alone(one, priority)
-    {
-        return left_to_the_driver(Reason::Alone);
-    }
+    let met = match call.requests {
+        [one] => match stream.look(one, priority) {
+            Look::Alone => return left_to_the_driver(Reason::Alone),
+            Look::Met(met) => met,
+        },
+        _ => Met::default(),
+    };
     // SAFETY: passed on to the caller.
-    unsafe { submit_among_others(process, adopted, call, priority) }
+    unsafe { submit_among_others(process, adopted, call, priority, met) }
 }
 
 /// Makes a copy that may meet others.
@@ -76,6 +82,7 @@ unsafe fn submit_among_others(
     adopted: &Adopted,
     call: &Call<'_>,
     priority: Priority,
+    met: Met,
 ) -> hal::Result<u32> {
     let (bytes, native, stream) = (call.bytes(), call.native, &adopted.copies);
     if !process.is_current(adopted) {
@@ -91,7 +98,7 @@ unsafe fn submit_among_others(
     // SAFETY: passed on to the caller.
     let submitted = unsafe {
         match call.requests {
-            [one] => stream.memcpy_through(&[one.at(priority)], native),
+            [one] => stream.memcpy_met(&one.at(priority), native, met),
             several => {
                 let requests: Vec<Request> = several.iter().map(|request| request.at(priority)).collect();
                 stream.memcpy_through(&requests, native)
@@ -192,7 +199,7 @@ pub fn load_ahead_kernels_max(comes_first: bool) -> u32 {
 }
 
 fn ahead_max(options: &Options, comes_first: bool) -> u32 {
-    let first = if comes_first { options.load_first_kernels_max } else { 0 };
+    let first = if comes_first { LOAD_FIRST_KERNELS_MAX } else { 0 };
     first.max(options.load_ahead_kernels_max)
 }
 
@@ -235,12 +242,12 @@ mod tests {
 
     #[test]
     fn the_library_of_the_first_launch_has_a_limit_of_its_own() {
-        let ahead = |all, first| {
-            let options = Options { load_ahead_kernels_max: all, load_first_kernels_max: first, ..Options::default() };
+        let ahead = |all| {
+            let options = Options { load_ahead_kernels_max: all, ..Options::default() };
             [true, false].map(|comes_first| ahead_max(&options, comes_first))
         };
-        assert_eq!(ahead(0, 64), [64, 0], "other modules stay lazy");
-        assert_eq!(ahead(512, 64), [512, 512]);
-        assert_eq!(ahead(0, 0), [0, 0]);
+        assert_eq!(ahead(0), [64, 0], "other modules stay lazy");
+        assert_eq!(ahead(10), [64, 10]);
+        assert_eq!(ahead(512), [512, 512]);
     }
 }

@@ -3,20 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use copies::kernel::Workers;
-use copies::options::{CalmOptions, syntax, unreadable};
+use copies::options::{Profile, syntax, unreadable};
 use copies::{Options, Priorities};
 use doors::fault::{Fault, Source};
 use doors::{file, variable};
 use toml::de::DeTable;
 
 use crate::rules::Rules;
-
-/// Copies of this size and more may go by guarded kernel.
-const KERNEL_BYTES_MIN: u64 = 1 << 20;
-
-/// Larger bulk yields in a calm too: this takes 0.15 ms.
-const CALM_BYTES_MAX: u64 = 8 << 20;
 
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
@@ -36,7 +29,7 @@ pub struct Settings {
     pub rules: Rules,
     /// Faults of files and variables.
     pub faults: Vec<Fault>,
-    /// Settings without effect, in words for the user.
+    /// Settings without effect and those of tests, in words for the user.
     pub warnings: Vec<String>,
 }
 
@@ -44,20 +37,9 @@ impl Default for Settings {
     fn default() -> Settings {
         let options = Options {
             priorities: Priorities::new(PRIORITIES).expect("7 is a valid count"),
-            channels: false,
-            // An unguarded copy kernel that cannot begin would hang a program that fills the device and waits. Copies
-            // below this size never go by kernel.
-            kernel_bytes_min: KERNEL_BYTES_MIN,
-            guard_bytes_min: Some(KERNEL_BYTES_MIN),
-            // The first urgent copies after a calm second wait for one such copy each.
-            calm: CalmOptions { bytes_max: Some(CALM_BYTES_MAX), ..CalmOptions::default() },
-            // A program without bulk pays nothing for its urgent copies, and one with bulk only beside it.
-            lull: true,
             // Most programs pin no memory, and large copies of theirs are several times as fast.
             staging: true,
-            // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
-            kernel_h2d: Workers { blocks: 4, warps: 16 },
-            kernel_d2h: Workers { blocks: 2, warps: 9 },
+            profile: Profile::DROP_IN,
             ..Options::default()
         };
         Settings { options, rules: Rules::default(), faults: Vec::new(), warnings: Vec::new() }
@@ -91,6 +73,7 @@ impl Settings {
             }
         }
         settings.faults.extend(settings.options.apply_variables(&lookup));
+        settings.warnings.extend(settings.options.apply_unlisted(&lookup).iter().map(ToString::to_string));
         settings
     }
 
@@ -115,10 +98,13 @@ impl Settings {
             Ok(table) => table,
             Err(error) => return self.faults.push(syntax(source, &error)),
         };
-        let mut faults = Vec::new();
+        let (mut faults, mut retired) = (Vec::new(), Vec::new());
         let (rules, options) = table.get_ref().iter().partition::<Vec<_>, _>(|(name, _)| *name.get_ref() == "rule");
         for (name, value) in options {
-            faults.extend(self.options.apply(source, name, value).err());
+            match self.options.apply(source, name, value) {
+                Ok(warning) => retired.extend(warning),
+                Err(fault) => faults.push(fault),
+            }
         }
         // After the options, which name the number of priorities.
         for (_, value) in rules {
@@ -127,6 +113,8 @@ impl Settings {
                 Err(more) => faults.extend(more),
             }
         }
+        doors::fault::sort(&mut retired);
+        self.warnings.extend(retired.iter().map(ToString::to_string));
         doors::fault::sort(&mut faults);
         self.faults.append(&mut faults);
     }
@@ -153,7 +141,7 @@ mod tests {
     #[test]
     fn file_and_variables_have_their_say_in_this_order() {
         let mut settings = Settings::default();
-        apply(&mut settings, "bulk_bytes_min = \"2M\"\ntransport = \"native\"\n[[rule]]\npriority = 5\n");
+        apply(&mut settings, "bulk_bytes_min = \"2M\"\npeer_gbps = 50\n[[rule]]\npriority = 5\n");
         assert_eq!(shown(&settings), [""; 0]);
         assert_eq!((settings.options.bulk_bytes_min, settings.rules.len()), (2 << 20, 1));
         let lookup = |name: &str| match name {
@@ -168,16 +156,25 @@ mod tests {
     #[test]
     fn nonsense_is_told_with_its_place_and_harmless() {
         let mut settings = Settings::default();
-        apply(&mut settings, "automatic = \"on\"\ntransprot = \"native\"\n[[rule]]\npriority = 99\n");
+        apply(&mut settings, "automatic = \"on\"\nwhole_blk = true\n[[rule]]\npriority = 99\n");
         let expected = [
             "a file:1:13: automatic: expected size, demand or off",
-            "a file:2:1: no option is called transprot: is it transport?",
+            "a file:2:1: no option is called whole_blk: is it whole_bulk?",
             "a file:4:12: rule 1: priority 99 is not one of 1..=7",
         ];
         assert_eq!(shown(&settings), expected);
         assert_eq!(settings.options, Settings::default().options);
         apply(&mut settings, "no toml");
         assert!(settings.faults.len() == 4 && shown(&settings)[3].starts_with("a file:1:4: "), "{settings:?}");
+    }
+
+    #[test]
+    fn retired_options_are_warned_of_and_have_no_effect() {
+        let mut settings = Settings::default();
+        apply(&mut settings, "transport = \"native\"\nlull = \"nonsense\"\n");
+        assert_eq!((shown(&settings), &settings.options), (Vec::new(), &Settings::default().options));
+        let places: Vec<&str> = settings.warnings.iter().filter_map(|warning| warning.get(..11)).collect();
+        assert_eq!(places, ["a file:1:1:", "a file:2:1:"]);
     }
 
     /// Programs that pin nothing gain most, and none of them sets an option.

@@ -186,7 +186,8 @@ mod tests {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
-        let local = Local::open(&driver, context, &Options { channels: false, ..Options::default() }, true).unwrap();
+        let options = Options::default().with_profile(|profile| profile.channels = false);
+        let local = Local::open(&driver, context, &options, true).unwrap();
         (driver, context, local)
     }
 

@@ -133,7 +133,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
         Reason::Calm => Cause::Harmless("no urgent copy had gone for a while"),
         Reason::Tolerated => Cause::Harmless("all urgent copies to come tolerated the wait for them"),
-        Reason::Asked => Cause::Harmless("transport = native asks for it"),
+        Reason::Asked => Cause::Harmless("the options leave bulk to the driver, as whole_bulk does"),
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(
             "overtake had stood down to plain copies",
@@ -160,9 +160,9 @@ fn cause(reason: Reason) -> Cause {
         Reason::Unchannelled => obstacle(
             "no copy kernel could carry them, and on the copy engine bulk cannot yield",
             "the warnings of this report: one hardware queue for all kernels, kernels that leave no multiprocessor \
-             free, or copies below guard_bytes_min",
+             free, or copies below 1 MiB",
         ),
-        Reason::Unready => obstacle("their channel was held up by another stream", "OVERTAKE_CHANNELS=off"),
+        Reason::Unready => obstacle("their channel was held up by another stream", "bulk in fewer streams"),
         Reason::Unguarded => obstacle(
             "bulk of more streams was under way at once than may be guarded",
             "--set guard_streams_max=4, or bulk in fewer streams",
@@ -177,11 +177,11 @@ fn scarce(reason: Reason) -> Cause {
     match reason {
         Reason::Unstaged => Cause::Obstacle {
             why: "their pageable memory could not be staged: no slot was there or free, or pages were not in memory",
-            cure: "more slots (--set staging_slots=64), or a larger limit on locked memory (ulimit -l)",
+            cure: "more slots (--set staging_threads=16), or a larger limit on locked memory (ulimit -l)",
         },
         _ => Cause::Obstacle {
             why: "the kernel of the copy service could not be loaded, or its memory was in use",
-            cure: "a newer driver, fewer batches at once, or the emulation hold",
+            cure: "a newer driver, or fewer batches at once",
         },
     }
 }

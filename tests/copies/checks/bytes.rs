@@ -1,9 +1,8 @@
 //! Every byte goes to the same place as without overtake, and no copy overtakes another of its own stream.
 
 use hal::{HostThread, Nanos};
-use overtake::options::{Transport, UrgentTransport};
+use overtake::options::Transport;
 use overtake::{Options, Overtake, Priorities};
-use semaphores::Kind;
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure};
@@ -14,9 +13,8 @@ const LANE_BYTES: u64 = 300_000;
 const COPIES: usize = 48;
 
 /// Random copies on lanes of three priorities, with kernels between. Every other lane waits for its neighbour now and
-/// then. The arguments choose the transport of bulk, the transport of urgent copies, and the emulation.
-pub fn under(rig: &Rig, transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
-    let options = Options { transport, urgent_transport, emulation, ..bed::small_options() };
+/// then.
+pub fn under(rig: &Rig, options: Options) -> Outcome {
     let overtake = bed::open(rig, options)?;
     let lanes = run(rig, &overtake, &[1, 1, 2, 3], COPIES)?;
     bed::at_rest(rig, &overtake)?;

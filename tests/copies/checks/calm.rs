@@ -1,7 +1,6 @@
 //! Bulk goes natively while no urgent copy has gone for a while, as far as the next urgent copy may wait for it.
 
 use hal::{Nanos, Stream};
-use overtake::Options;
 use overtake::copy::{Plan, Reason};
 use overtake::options::CalmOptions;
 
@@ -21,7 +20,7 @@ const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
 fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
     let calm = CalmOptions { after: AFTER, bytes_max: Some(2 * BULK_BYTES) };
-    let overtake = bed::open(rig, Options { calm, ..guard::options() })?;
+    let overtake = bed::open(rig, guard::options().with_profile(|profile| profile.calm = calm))?;
     let urgent = overtake.adopt(rig.stream()?, level(3))?;
     Streams::new(rig, overtake, urgent, 3 * BULK_BYTES)
 }

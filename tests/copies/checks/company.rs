@@ -86,7 +86,7 @@ pub fn opens_beside_frees(rig: &Rig) -> Outcome {
         Ok(())
     });
     let opened = (0..3).try_for_each(|_| {
-        match bed::open(rig, Options { guard_bytes_min: Some(1 << 20), ..Options::default() }) {
+        match bed::open(rig, Options::default().with_profile(|profile| profile.guard_bytes_min = Some(1 << 20))) {
             // Kept out again and again.
             Err(failure) if failure.to_string().contains("overtake probe") => Ok(()),
             opened => opened.map(drop),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Context, Device, MemoryKind};
+use overtake::Overtake;
 use overtake::context::CudaContext;
-use overtake::{Options, Overtake};
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -86,7 +86,7 @@ pub fn given_back_by_kind(rig: &Rig) -> Outcome {
 /// The copy layer works in a context of one's own, with another one current on the calling thread.
 pub fn layer_in_its_own(rig: &Rig) -> Outcome {
     let own = own(rig)?;
-    let overtake = Overtake::open_in(&own, Options { channels: false, ..bed::small_options() })?;
+    let overtake = Overtake::open_in(&own, bed::small_options().with_profile(|profile| profile.channels = false))?;
     current_is(rig, "after opening", rig.context())?;
     ensure!(overtake.context() == own.raw(), "it is open in the context that it was given");
     let stream = own.call(|_| overtake.stream(level(1)))?;

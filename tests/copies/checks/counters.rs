@@ -17,7 +17,7 @@ const EDGES: [u32; 2] = [i32::MAX as u32 - 3, u32::MAX - 3];
 /// Opens just below each of them.
 fn across(rig: &Rig, options: impl Fn() -> Options, check: impl Fn(&Overtake) -> Outcome) -> Outcome {
     for counters_from in EDGES {
-        let overtake = bed::open(rig, Options { counters_from, ..options() })?;
+        let overtake = bed::open(rig, options().with_profile(|profile| profile.counters_from = counters_from))?;
         let failed = |failure| Failure::from_text(format!("from {counters_from:#x}: {failure}"));
         check(&overtake).and_then(|()| bed::at_rest(rig, &overtake)).map_err(failed)?;
     }
@@ -61,7 +61,7 @@ pub fn take_overs(rig: &Rig) -> Outcome {
 pub fn tickets(rig: &Rig) -> Outcome {
     across(
         rig,
-        || Options { ticket_every: 1, ..bed::small_options() },
+        || bed::small_options().with_profile(|profile| profile.ticket_every = 1),
         |overtake| {
             let (_low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
             let (host, device) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);

@@ -26,7 +26,10 @@ pub const LONG: Nanos = Nanos::from_ms(60);
 
 /// The options of the drop-in, with small copies for large ones: no channels, and every kernel guarded.
 pub fn options() -> Options {
-    Options { channels: false, guard_bytes_min: Some(48 << 10), ..bed::small_options() }
+    bed::small_options().with_profile(|profile| {
+        profile.channels = false;
+        profile.guard_bytes_min = Some(48 << 10);
+    })
 }
 
 /// Random copies on lanes of three priorities, with kernels between.

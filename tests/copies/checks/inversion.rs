@@ -18,8 +18,9 @@ const URGENT_BYTES: u64 = 64 << 10;
 
 /// Options under which only a boost lets bulk pass urgent traffic.
 fn relentless(transport: Transport) -> Options {
-    let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..bed::transport(transport) };
-    options.share.share = 0.0;
+    let mut options =
+        bed::transport(transport).with_profile(|profile| profile.kernel_wait_max = Nanos::from_ms(10_000));
+    options.profile.share.share = 0.0;
     options
 }
 

@@ -21,8 +21,8 @@ const HELD: Nanos = Nanos::from_ms(6);
 
 /// Options under which bulk has no share of its own.
 pub fn relentless(options: Options) -> Options {
-    let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..options };
-    options.share.share = 0.0;
+    let mut options = options.with_profile(|profile| profile.kernel_wait_max = Nanos::from_ms(10_000));
+    options.profile.share.share = 0.0;
     options
 }
 
@@ -42,7 +42,7 @@ fn is_held(rig: &Rig, what: &str, copy: &CopyHandle) -> Outcome {
 
 /// The time of a copy beside the same traffic if it gives way to none.
 fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
-    let overtake = bed::open(rig, Options { kernel_wait_max: Nanos::ZERO, ..options.clone() })?;
+    let overtake = bed::open(rig, options.clone().with_profile(|profile| profile.kernel_wait_max = Nanos::ZERO))?;
     let (low, host) = (bulk(rig, &overtake)?, rig.driver().host());
     let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
     let began = host.now();
@@ -55,7 +55,7 @@ fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
 
 /// Two copies of one priority: the one that is lifted passes, and the lift ends with it.
 fn of_two(rig: &Rig, options: Options, within: Nanos, effect: Lift) -> Outcome {
-    let is_guarded = options.guard_bytes_min.is_some();
+    let is_guarded = options.profile.guard_bytes_min.is_some();
     let overtake = bed::open(rig, relentless(options))?;
     let (one, other) = (bulk(rig, &overtake)?, bulk(rig, &overtake)?);
     let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
@@ -94,7 +94,7 @@ pub fn by_engine(rig: &Rig) -> Outcome {
 
 /// By guarded kernel.
 pub fn guarded(rig: &Rig) -> Outcome {
-    let options = Options { guard_bytes_min: Some(0), ..bed::transport(Transport::Kernel) };
+    let options = bed::transport(Transport::Kernel).with_profile(|profile| profile.guard_bytes_min = Some(0));
     let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
     of_two(rig, options, within, Lift::Copy)
 }
@@ -140,7 +140,7 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
 
 /// A thread that waits has the copies pass that stand ahead of it in that stream, and no others.
 pub fn awaited(rig: &Rig) -> Outcome {
-    let options = Options { guard_bytes_min: Some(0), ..bed::transport(Transport::Kernel) };
+    let options = bed::transport(Transport::Kernel).with_profile(|profile| profile.guard_bytes_min = Some(0));
     let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
     let overtake = bed::open(rig, relentless(options))?;
     let (one, other) = (bulk(rig, &overtake)?, bulk(rig, &overtake)?);

@@ -83,7 +83,7 @@ impl Beside {
 
 /// The time of a copy that gives way to none.
 fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
-    let beside = Beside::start(rig, Options { kernel_wait_max: Nanos::ZERO, ..options.clone() }, 1)?;
+    let beside = Beside::start(rig, options.clone().with_profile(|profile| profile.kernel_wait_max = Nanos::ZERO), 1)?;
     let (host, copy) = (rig.driver().host(), beside.bulk[0].copy()?);
     // The call itself is not the copy's time.
     let began = host.now();
@@ -116,7 +116,7 @@ fn median(spans: impl Iterator<Item = Nanos>) -> Nanos {
 
 /// A real device takes longer than estimated for copies that share its link: each has a ticket.
 fn tracked(options: Options) -> Options {
-    Options { ticket_every: 1, blocking_max: Nanos::from_us(45), ..options }
+    Options { blocking_max: Nanos::from_us(45), ..options }.with_profile(|profile| profile.ticket_every = 1)
 }
 
 fn rounds(rig: &Rig) -> usize {
@@ -144,7 +144,7 @@ pub fn by_kernel(rig: &Rig) -> Outcome {
 
 /// By guarded kernel.
 pub fn guarded(rig: &Rig) -> Outcome {
-    in_rounds(rig, Options { guard_bytes_min: Some(0), ..bed::transport(Transport::Kernel) })
+    in_rounds(rig, bed::transport(Transport::Kernel).with_profile(|profile| profile.guard_bytes_min = Some(0)))
 }
 
 /// Three copies, each in a stream that waits for that of the one before, and a fourth by itself. The last of the three

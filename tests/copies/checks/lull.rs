@@ -18,7 +18,7 @@ const ALONE: Plan = Plan::Native(Reason::Alone);
 const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
 fn streams<'a>(rig: &'a Rig, change: impl FnOnce(&mut Options)) -> Result<Streams<'a>, Failure> {
-    let mut options = Options { lull: true, ..guard::options() };
+    let mut options = guard::options().with_profile(|profile| profile.lull = true);
     change(&mut options);
     let overtake = bed::open(rig, options)?;
     let urgent = overtake.adopt(rig.stream()?, level(3))?;
@@ -53,7 +53,7 @@ pub fn ends_with_bulk(rig: &Rig) -> Outcome {
 /// Bulk that goes natively in a calm ends a lull too, and an urgent copy in a lull ends a calm.
 pub fn is_no_calm(rig: &Rig) -> Outcome {
     let after = Nanos::from_ms(400);
-    let bed = streams(rig, |options| options.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
+    let bed = streams(rig, |options| options.profile.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
     rig.driver().host().sleep(after + LONG);
     same("bulk in the calm", &bed.bulk_plan()?, &Plan::Native(Reason::Calm))?;
     same("an urgent copy right after it", &bed.urgent_plan()?, &Plan::Urgent)?;
@@ -67,7 +67,7 @@ pub fn is_no_calm(rig: &Rig) -> Outcome {
 /// The urgent copies of a stream do not end its own calm: its bulk goes behind them in any case.
 pub fn leaves_its_own_calm(rig: &Rig) -> Outcome {
     let after = Nanos::from_ms(400);
-    let bed = streams(rig, |options| options.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
+    let bed = streams(rig, |options| options.profile.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
     let mixed = bed.overtake.adopt_plain(rig.stream()?);
     let plan = |bytes, of| -> Result<Plan, Failure> {
         let (to, from) = ((Side::Device(bed.device), 0), (Side::Host(&bed.host), 0));
@@ -88,7 +88,7 @@ pub fn leaves_its_own_calm(rig: &Rig) -> Outcome {
 
 /// Without the option urgent copies hold bulk off that is still to come.
 pub fn is_an_option(rig: &Rig) -> Outcome {
-    let bed = streams(rig, |options| options.lull = false)?;
+    let bed = streams(rig, |options| options.profile.lull = false)?;
     rig.driver().host().sleep(LONG);
     same("an urgent copy", &bed.urgent_plan()?, &Plan::Urgent)?;
     bed.rest()

@@ -77,7 +77,7 @@ const PLAIN: &[Case] = cases! { false,
     heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
         realloc_never_moves memory_goes_back many_threads;
     passing: pageable capture beside_a_capture reasons;
-    peers: on_device not_the_host another_context;
+    peers: on_device another_context;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
@@ -114,6 +114,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
 const OF_TWO_DEVICES: &[Case] = &[
     Case { name: "across::two_devices", check: across::two_devices, model_only: false, devices: 2 },
     Case { name: "peers::between_devices", check: peers::between_devices, model_only: false, devices: 2 },
+    Case { name: "peers::not_the_host", check: peers::not_the_host, model_only: false, devices: 2 },
     Case { name: "peers::another_device", check: peers::another_device, model_only: false, devices: 2 },
 ];
 

@@ -67,8 +67,9 @@ pub fn starvation_bound(rig: &Rig) -> Outcome {
         for (share, passes) in [(0.2, true), (0.0, false)] {
             let blocking_max = Nanos::from_us(45);
             let kernel_wait_max = Nanos::from_ms(10_000);
-            let mut options = Options { blocking_max, kernel_wait_max, ..bed::transport(transport) };
-            options.share.share = share;
+            let mut options = Options { blocking_max, ..bed::transport(transport) }
+                .with_profile(|profile| profile.kernel_wait_max = kernel_wait_max);
+            options.profile.share.share = share;
             let overtake = bed::open(rig, options)?;
             let low = overtake.adopt(rig.stream()?, level(1))?;
             let memory = (rig.pinned(16 * MIB)?, rig.buffer(16 * MIB)?);

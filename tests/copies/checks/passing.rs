@@ -1,7 +1,7 @@
 //! Copies that are passed on: pageable memory, captures, and all copies while the layer is off, alone or told to.
 
 use hal::{CaptureMode, CaptureStatus, Shape, Side};
-use overtake::copy::{Plan, Reason};
+use overtake::copy::{Look, Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
 
@@ -89,7 +89,7 @@ pub fn reasons(rig: &Rig) -> Outcome {
         let low = overtake.adopt(rig.stream()?, level(1))?;
         let _high = with_urgent.then(|| overtake.adopt(rig.stream()?, level(3)).map_err(Failure::from)).transpose()?;
         let request = doors::request((place::Side::Device(memory.1), 0), (place::Side::Host(&memory.0), 0), BYTES);
-        let said_alone = low.is_alone(&request, level(1));
+        let said_alone = matches!(low.look(&request, level(1)), Look::Alone);
         let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
         handle.wait()?;
         same("the question that calls no driver", &said_alone, &(handle.plan() == Plan::Native(Reason::Alone)))?;
@@ -99,10 +99,14 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("alone", &plan_with(small(), false)?, &Plan::Native(Reason::Alone))?;
     same("off", &plan_with(Options { enabled: false, ..small() }, true)?, &Plan::Native(Reason::Disabled))?;
     same("asked", &plan_with(bed::transport(Transport::Native), true)?, &Plan::Native(Reason::Asked))?;
-    same("small", &plan_with(Options { gate_bytes_min: 2 * BYTES, ..small() }, true)?, &Plan::Native(Reason::Small))?;
+    same(
+        "small",
+        &plan_with(small().with_profile(|profile| profile.gate_bytes_min = 2 * BYTES), true)?,
+        &Plan::Native(Reason::Small),
+    )?;
     same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
-    let unchannelled = Options { channels: false, ..bed::transport(Transport::Engine) };
+    let unchannelled = bed::transport(Transport::Engine).with_profile(|profile| profile.channels = false);
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
     left_alone(rig)?;
     misshapen(rig)?;

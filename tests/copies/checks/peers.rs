@@ -1,9 +1,9 @@
-//! Copies without a host side: on one device, and between two. By default the driver makes them, and with their own
-//! options they have priorities as all others.
+//! Copies without a host side: on one device, and between two. The driver makes them. With the option `peer_gbps` those
+//! between devices have priorities as all others.
 
 use hal::{Code, Device};
 use overtake::copy::{Plan, Reason, Request};
-use overtake::options::{PathOptions, Transport};
+use overtake::options::Transport;
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
@@ -15,6 +15,8 @@ use crate::prng::Prng;
 use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
+/// A rate for those between devices, from which the length of chunks follows.
+const PEER_GBPS: u32 = 375;
 const URGENT_BYTES: u64 = 64 << 10;
 
 /// Memory of the first device, and memory on the other end of the path: of the same device, or of the second.
@@ -43,15 +45,9 @@ impl Path {
         }
     }
 
-    /// Options that give copies of this path this transport.
-    fn options(&self, transport: Transport) -> Options {
-        let mut options = bed::small_options();
-        let path = match self.direction {
-            Direction::Peer => &mut options.peer,
-            _ => &mut options.on_device,
-        };
-        *path = PathOptions { transport, ..*path };
-        options
+    /// Options that give copies between devices this transport.
+    fn options(transport: Transport) -> Options {
+        Options { peer_gbps: Some(PEER_GBPS), ..bed::transport(transport) }
     }
 
     /// The plan of a copy to the other end.
@@ -72,8 +68,8 @@ impl Path {
 }
 
 /// A bulk copy and an urgent one beside each other have these plans, and the bytes arrive.
-fn goes(rig: &Rig, path: &Path, transport: Transport, plans: [Plan; 2]) -> Outcome {
-    let overtake = bed::open(rig, path.options(transport))?;
+fn goes(rig: &Rig, path: &Path, options: Options, plans: [Plan; 2]) -> Outcome {
+    let overtake = bed::open(rig, options)?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     rig.driver().memset_d8_async(path.far.base, 0, BYTES, low.raw())?;
     same("the plan of bulk", &path.there(&low, BYTES)?, &plans[0])?;
@@ -91,18 +87,11 @@ fn goes(rig: &Rig, path: &Path, transport: Transport, plans: [Plan; 2]) -> Outco
     bed::at_rest(rig, &overtake)
 }
 
-fn each_way(rig: &Rig, direction: Direction, left_alone: Reason) -> Outcome {
-    let path = Path::new(rig, direction)?;
-    let (by_kernel, by_engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
-    goes(rig, &path, Transport::Native, [Plan::Native(left_alone); 2])?;
-    goes(rig, &path, Transport::Engine, [by_engine, Plan::Urgent])?;
-    goes(rig, &path, Transport::Kernel, [by_kernel, Plan::Urgent])?;
-    goes(rig, &path, Transport::Auto, [by_kernel, Plan::Urgent])
-}
-
-/// Within the device, by each transport.
+/// Within the device, whatever the transport of the others.
 pub fn on_device(rig: &Rig) -> Outcome {
-    each_way(rig, Direction::DeviceToDevice, Reason::OnDevice)
+    let path = Path::new(rig, Direction::DeviceToDevice)?;
+    let left_alone = [Plan::Native(Reason::OnDevice); 2];
+    Transport::ALL.into_iter().try_for_each(|transport| goes(rig, &path, Path::options(transport), left_alone))
 }
 
 /// Between two devices, by each transport.
@@ -110,13 +99,23 @@ pub fn between_devices(rig: &Rig) -> Outcome {
     if !rig.driver().device_can_access_peer(Device(0), Device(1))? {
         return Ok(());
     }
-    each_way(rig, Direction::Peer, Reason::BetweenDevices)
+    let path = Path::new(rig, Direction::Peer)?;
+    let (by_kernel, by_engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
+    goes(rig, &path, bed::small_options(), [Plan::Native(Reason::BetweenDevices); 2])?;
+    goes(rig, &path, Path::options(Transport::Engine), [by_engine, Plan::Urgent])?;
+    goes(rig, &path, Path::options(Transport::Kernel), [by_kernel, Plan::Urgent])?;
+    goes(rig, &path, Path::options(Transport::Auto), [by_kernel, Plan::Urgent])?;
+    let whole = Options { whole_bulk: true, ..Path::options(Transport::Auto) };
+    goes(rig, &path, whole, [Plan::Native(Reason::Asked), Plan::UrgentKernel])
 }
 
 /// Urgent copies between devices arm no bulk to the device, nor the other way round.
 pub fn not_the_host(rig: &Rig) -> Outcome {
-    let path = Path::new(rig, Direction::DeviceToDevice)?;
-    let overtake = bed::open(rig, path.options(Transport::Engine))?;
+    if !rig.driver().device_can_access_peer(Device(0), Device(1))? {
+        return Ok(());
+    }
+    let path = Path::new(rig, Direction::Peer)?;
+    let overtake = bed::open(rig, Path::options(Transport::Engine))?;
     let [one, other] = [overtake.adopt_plain(rig.stream()?), overtake.adopt_plain(rig.stream()?)];
     let host = rig.pinned(BYTES)?;
     let alone = Plan::Native(Reason::Alone);
@@ -125,9 +124,9 @@ pub fn not_the_host(rig: &Rig) -> Outcome {
         same("bulk to the device", &bulk.plan(), &alone)?;
         let (far, near) = (Side::UnifiedDevice(path.far), Side::UnifiedDevice(path.near));
         let urgent = doors::linear(&other, (far, 0), (near, 0), URGENT_BYTES, Some(level(3)))?;
-        same("an urgent copy on the device", &urgent.plan(), &alone)?;
+        same("an urgent copy between devices", &urgent.plan(), &alone)?;
     }
-    same("bulk on the device", &path.there(&one, BYTES)?, &Plan::Engine { raises: false })?;
+    same("bulk between devices", &path.there(&one, BYTES)?, &Plan::Engine { raises: false })?;
     one.synchronize()?;
     other.synchronize()?;
     bed::at_rest(rig, &overtake)
@@ -168,7 +167,8 @@ fn goes_natively(rig: &Rig, far: Buffer, sent: &[u8], transport: Transport) -> O
 }
 
 fn is_not_staged(rig: &Rig, far: Buffer, sent: &[u8]) -> Outcome {
-    let options = Options { staging: true, staging_threads: 2, staging_bytes_min: BYTES, ..bed::small_options() };
+    let options = Options { staging: true, staging_threads: 2, ..bed::small_options() }
+        .with_profile(|profile| profile.staging_bytes_min = BYTES);
     let overtake = bed::open(rig, options)?;
     let stream = overtake.adopt(rig.stream()?, level(1))?;
     let plan = doors::htod_pageable(&stream, (far, 0), sent)?.plan();

@@ -135,7 +135,8 @@ pub fn default_streams(rig: &Rig) -> Outcome {
 /// Statistics count each copy once.
 pub fn statistics(rig: &Rig) -> Outcome {
     let priorities = Priorities::new(3).expect("3 is a valid count");
-    let overtake = bed::open(rig, Options { priorities, ticket_every: 1, ..Options::default() })?;
+    let overtake =
+        bed::open(rig, Options { priorities, ..Options::default() }.with_profile(|profile| profile.ticket_every = 1))?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let (host, device) = (rig.pinned(BYTES * 2)?, rig.buffer(BYTES * 2)?);
     doors::htod(&low, device, &host, 32 << 10)?;
@@ -167,7 +168,8 @@ pub fn statistics(rig: &Rig) -> Outcome {
 /// duration.
 pub fn tickets_serve_several(rig: &Rig) -> Outcome {
     let priorities = Priorities::new(2).expect("2 is a valid count");
-    let overtake = bed::open(rig, Options { priorities, ticket_every: 8, ..Options::default() })?;
+    let overtake =
+        bed::open(rig, Options { priorities, ..Options::default() }.with_profile(|profile| profile.ticket_every = 8))?;
     let (_low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(2))?);
     let (host, device) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     for copy in 0..16 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::{CaptureMode, Driver, Nanos, Wait};
 use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::options::UrgentTransport;
-use overtake::{Options, Overtake, PriorityStream};
+use overtake::{Overtake, PriorityStream};
 
 use crate::bed;
 use crate::doors;
@@ -75,7 +75,7 @@ pub fn not_unannounced(rig: &Rig) -> Outcome {
 
 /// A copy that must go by kernel does so, even right behind a copy that others could ride behind.
 pub fn not_another_way(rig: &Rig) -> Outcome {
-    let options = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
+    let options = bed::small_options().with_profile(|profile| profile.urgent_transport = UrgentTransport::Kernel);
     let overtake = bed::open(rig, options)?;
     let (_low, middle, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 2)?, rider(rig, &overtake, 3)?);
     next("a copy below another priority", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
@@ -126,7 +126,7 @@ fn went_early(driver: &dyn Driver, copy: &CopyHandle) -> Outcome {
 /// the same call, and others are held off for no longer than the copy would have taken.
 pub fn supposed_in_vain(rig: &Rig) -> Outcome {
     // One ticket covers all of them.
-    let overtake = bed::open(rig, Options { ticket_every: 1000, ..bed::small_options() })?;
+    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.ticket_every = 1000))?;
     let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     let (driver, mut prng) = (rig.driver(), Prng::new(13));
     for round in 0..16 {

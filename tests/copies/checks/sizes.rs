@@ -49,7 +49,7 @@ const NUMBERS: [u64; 18] = [
 
 /// Options under which bulk and urgent copies take every way.
 fn ways() -> [Options; 4] {
-    let urgent_kernel = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
+    let urgent_kernel = bed::small_options().with_profile(|profile| profile.urgent_transport = UrgentTransport::Kernel);
     [guard::options(), bed::transport(Transport::Kernel), bed::transport(Transport::Engine), urgent_kernel]
 }
 

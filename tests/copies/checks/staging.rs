@@ -21,7 +21,8 @@ const WARM_BYTES: u64 = 64 * KIB;
 
 /// Staging for small copies too, by two threads.
 pub fn staging() -> Options {
-    Options { staging: true, staging_bytes_min: 8 * KIB, staging_threads: 2, ..bed::small_options() }
+    Options { staging: true, staging_threads: 2, ..bed::small_options() }
+        .with_profile(|profile| profile.staging_bytes_min = 8 * KIB)
 }
 
 /// A layer with slots and threads, and a stream.
@@ -87,7 +88,7 @@ pub fn bytes(rig: &Rig) -> Outcome {
 }
 
 pub fn one_slot(rig: &Rig) -> Outcome {
-    there_and_back(rig, Options { staging_slots: 1, ..staging() })
+    there_and_back(rig, staging().with_profile(|profile| profile.staging_slots = 1))
 }
 
 pub fn one_thread(rig: &Rig) -> Outcome {
@@ -289,13 +290,13 @@ pub fn sources_are_reused(rig: &Rig) -> Outcome {
 
 /// The same with so few slots that most are still in flight when the next copy wants one.
 pub fn slots_are_reused(rig: &Rig) -> Outcome {
-    by_threads(rig, Options { staging_slots: 2, ..staging() }, COPIES / 5)
+    by_threads(rig, staging().with_profile(|profile| profile.staging_slots = 2), COPIES / 5)
 }
 
 /// A copy that finds no slot waits for those of another one, and is staged whole.
 pub fn waits_for_a_slot(rig: &Rig) -> Outcome {
     const BYTES: u64 = 300_000;
-    let overtake = Arc::new(bed::open(rig, Options { staging_slots: 1, ..staging() })?);
+    let overtake = Arc::new(bed::open(rig, staging().with_profile(|profile| profile.staging_slots = 1))?);
     warm_up(rig, &overtake, (rig.stream()?, rig.buffer(WARM_BYTES)?))?;
     let threads = (0..2).map(|number| {
         let (stream, buffer) = (rig.stream()?, rig.buffer(BYTES)?);

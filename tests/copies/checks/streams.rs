@@ -84,7 +84,7 @@ pub fn announcements_end(rig: &Rig) -> Outcome {
 /// A copy behind a wait for another stream may not be schedulable. It is tracked by itself and not taken for running
 /// because the copies before it were running.
 pub fn waiting_ends_a_run(rig: &Rig) -> Outcome {
-    let overtake = bed::open(rig, Options { ticket_every: 8, ..bed::small_options() })?;
+    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.ticket_every = 8))?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let memory = Memory::new(rig)?;
     let tracked = |what: &str, expected: u64| -> Outcome {

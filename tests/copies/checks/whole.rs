@@ -3,7 +3,6 @@
 use hal::Nanos;
 use overtake::Options;
 use overtake::copy::{Plan, Reason};
-use overtake::options::{Transport, UrgentTransport};
 
 use crate::checks::guard::{self, Filled};
 use crate::checks::staging;
@@ -18,8 +17,7 @@ const ALONE: Plan = Plan::Native(Reason::Alone);
 
 /// The options of the drop-in with whole bulk, and small copies for large ones.
 fn options() -> Options {
-    let (transport, urgent_transport) = (Transport::Native, UrgentTransport::Kernel);
-    Options { lull: true, transport, urgent_transport, ..guard::options() }
+    Options { whole_bulk: true, ..guard::options() }.with_profile(|profile| profile.lull = true)
 }
 
 fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
@@ -68,7 +66,8 @@ pub fn lasts_until_bulk_has_ended(rig: &Rig) -> Outcome {
 
 /// A staged copy is made piece by piece on the engine, so an urgent copy waits for few pieces, and goes by no kernel.
 pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
-    let staged = Options { staging: true, staging_bytes_min: 64 << 10, staging_threads: 2, ..options() };
+    let staged = Options { staging: true, staging_threads: 2, ..options() }
+        .with_profile(|profile| profile.staging_bytes_min = 64 << 10);
     let overtake = bed::open(rig, staged)?;
     let buffer = rig.buffer(BULK_BYTES)?;
     staging::warm_up(rig, &overtake, (rig.stream()?, buffer))?;
@@ -96,7 +95,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
 
 /// A kernel fills every multiprocessor and waits for a word behind an urgent copy, which no kernel can make then.
 pub fn ends_as_natively(rig: &Rig) -> Outcome {
-    let overtake = bed::open(rig, Options { lull: false, ..options() })?;
+    let overtake = bed::open(rig, options().with_profile(|profile| profile.lull = false))?;
     let filled = Filled::with_copies_at(3, rig, &overtake)?;
     let copies = filled.begin(1, 7)?;
     same("the urgent copy", &copies[0].plan(), &Plan::UrgentKernel)?;
@@ -108,7 +107,7 @@ pub fn ends_as_natively(rig: &Rig) -> Outcome {
 
 /// More streams with urgent copies than there are carriers: the others are made by the engine, and all bytes arrive.
 pub fn has_no_more_kernels_than_carriers(rig: &Rig) -> Outcome {
-    let overtake = bed::open(rig, Options { lull: false, ..options() })?;
+    let overtake = bed::open(rig, options().with_profile(|profile| profile.lull = false))?;
     let bulk = overtake.adopt(rig.stream()?, level(1))?;
     let streams = rig.streams(4)?;
     let urgent = streams.into_iter().map(|stream| overtake.adopt(stream, level(3)));

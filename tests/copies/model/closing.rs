@@ -2,9 +2,8 @@
 
 use hal::Nanos;
 use overtake::copy::{CopyHandle, Plan, Reason};
-use overtake::options::Transport;
+use overtake::options::{Emulation, Transport};
 use overtake::{Options, Overtake};
-use semaphores::Kind;
 
 use crate::bed;
 use crate::doors;
@@ -23,7 +22,8 @@ pub fn lets_bulk_through() -> Outcome {
         on(
             |builder| builder,
             |gpu, rig| {
-                let stall = Stall::new(gpu, rig, Options { watchdog: false, ..bed::transport(transport) })?;
+                let stall =
+                    Stall::new(gpu, rig, bed::transport(transport).with_profile(|profile| profile.watchdog = false))?;
                 let (back, source) = (rig.pinned(BYTES)?, rig.buffer_of(&[2; BYTES as usize])?);
                 let urgent = stall.stalled(5)?;
                 let bulk = [stall.bulk()?, doors::dtoh(&stall.low, &back, source, BYTES)?];
@@ -70,12 +70,11 @@ fn leave_nothing(rig: &Rig, options: Options, gpu: &softgpu::SoftGpu) -> Outcome
 /// Streams, events, memory and modules are all freed, on every way of the copies.
 pub fn leaves_nothing() -> Outcome {
     for transport in [Transport::Auto, Transport::Engine, Transport::Kernel] {
-        for emulation in Kind::ALL {
-            let options = Options { emulation, ..bed::transport(transport) };
-            on(|builder| builder, |gpu, rig| leave_nothing(rig, options, gpu))?;
-        }
+        on(|builder| builder, |gpu, rig| leave_nothing(rig, bed::transport(transport), gpu))?;
     }
-    Ok(())
+    Emulation::ALL
+        .into_iter()
+        .try_for_each(|emulation| on(|builder| builder, |gpu, rig| leave_nothing(rig, bed::emulating(emulation), gpu)))
 }
 
 /// The last handle may be dropped on any thread, with any context current.

@@ -38,7 +38,10 @@ fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
 }
 
 fn in_stream(watchdog: bool) -> Options {
-    Options { in_stream_brackets: true, watchdog, ..bed::transport(Transport::Engine) }
+    bed::transport(Transport::Engine).with_profile(|profile| {
+        profile.in_stream_brackets = true;
+        profile.watchdog = watchdog;
+    })
 }
 
 /// Without a watchdog it hangs, as the model proves.

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
-use overtake::options::{Transport, UrgentTransport};
+use overtake::options::Transport;
 use overtake::{Options, Overtake};
-use semaphores::Kind;
 use softgpu::{Fault, SoftGpu};
 
 use super::faulty::{Faulty, INJECTED};
@@ -110,17 +109,13 @@ fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
     lanes.iter().try_for_each(|lane| lane.verify(rig))
 }
 
-/// Fails every call of the program in turn, each on a new machine.
-pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
-    every_call_with(&Options { transport, urgent_transport, emulation, ..bed::small_options() })
-}
-
 /// The same with guarded bulk.
 pub fn every_call_guarded() -> Outcome {
-    every_call_with(&guard::options())
+    every_call(&guard::options())
 }
 
-fn every_call_with(options: &Options) -> Outcome {
+/// Fails every call of the program in turn, each on a new machine.
+pub fn every_call(options: &Options) -> Outcome {
     let mut calls = CALLS_MAX;
     let mut nth = 0;
     while nth <= calls {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver, Nanos};
+use overtake::Overtake;
 use overtake::copy::{CopyHandle, Plan, Reason};
-use overtake::{Options, Overtake};
 use softgpu::{Connections, SoftGpu};
 
 use super::faulty::{Faulty, INJECTED};
@@ -25,7 +25,7 @@ pub fn without_it_that_hangs() -> Outcome {
     on(
         |builder| builder,
         |gpu, rig| {
-            let overtake = bed::open(rig, Options { guard_bytes_min: None, ..options() })?;
+            let overtake = bed::open(rig, options().with_profile(|profile| profile.guard_bytes_min = None))?;
             let filled = Filled::new(rig, &overtake)?;
             filled.begin(1, 1)?;
             filled.release()?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
+use overtake::Overtake;
 use overtake::copy::Plan;
-use overtake::{Options, Overtake};
 
 use super::faulty::Faulty;
 use crate::checks::guard;
@@ -23,7 +23,8 @@ pub fn is_over_behind_a_slow_submission() -> Outcome {
         |_, rig| {
             let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
             let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
-            let overtake = Overtake::open(&driver, Device(0), Options { lull: true, ..guard::options() })?;
+            let overtake =
+                Overtake::open(&driver, Device(0), guard::options().with_profile(|profile| profile.lull = true))?;
             let urgent = overtake.adopt(rig.stream()?, level(3))?;
             let bed = Streams::new(rig, overtake, urgent, BULK_BYTES)?;
             doors::htod(&bed.urgent, bed.device, &bed.host, URGENT_BYTES)?.wait()?;

@@ -80,7 +80,7 @@ pub fn of_the_watcher() -> Outcome {
         |builder| builder,
         |gpu, rig| {
             let mut options = bed::transport(Transport::Kernel);
-            options.patience.rescues_max = RESCUES_MAX;
+            options.profile.rescues_max = RESCUES_MAX;
             let stall = Stall::new(gpu, rig, options)?;
             for _ in 0..RESCUES_MAX {
                 let urgent = stall.stalled(30)?;

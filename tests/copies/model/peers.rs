@@ -1,7 +1,7 @@
 //! Times of copies between devices, with the bandwidth that the model gives the pair.
 
 use hal::{Context, Device, Nanos};
-use overtake::options::{PathOptions, Transport};
+use overtake::options::Transport;
 use overtake::{Options, Overtake};
 use softgpu::{Payload, SoftGpu};
 
@@ -16,6 +16,8 @@ use crate::rig::Rig;
 const BULK_BYTES: u64 = 256 << 20;
 const URGENT_BYTES: u64 = 64 << 10;
 const COPIES: u32 = 6;
+/// The rate of the model's link between devices.
+const PEER_GBPS: u32 = 375;
 /// The most that an urgent copy may add to a chunk: its own calls, and the turn of the engine.
 const SLACK: Nanos = Nanos::from_us(25);
 /// Bulk keeps at least this part of its raw bandwidth.
@@ -54,8 +56,7 @@ impl Pair {
 }
 
 fn options(transport: Transport) -> Options {
-    let peer = PathOptions { transport, ..Options::default().peer };
-    Options { peer, ..Options::default() }
+    Options { peer_gbps: Some(PEER_GBPS), ..Options::default() }.with_profile(|profile| profile.transport = transport)
 }
 
 /// The time of some bulk copies, that of an urgent one beside as many again, and whether some of these are still under
@@ -79,29 +80,34 @@ fn times(rig: &Rig, overtake: &Overtake, pair: &Pair) -> Result<(Nanos, Nanos, b
     Ok((bulk, urgent, still_there))
 }
 
-fn keeps_both(transport: Transport, urgent_max: Nanos) -> Outcome {
+fn keeps_both(way: &str, options: Options, urgent_max: Nanos) -> Outcome {
     let machine = |builder: softgpu::Builder| builder.devices(2).payload(Payload::TimingOnly);
     on(machine, |_: &SoftGpu, rig| {
         let pair = Pair::new(rig)?;
         let raw = pair.raw(rig)?;
-        let overtake = bed::open(rig, options(transport))?;
+        let overtake = bed::open(rig, options)?;
         let (bulk, urgent, still_there) = times(rig, &overtake, &pair)?;
         ensure!(still_there, "the urgent copy came after all bulk");
         let kept = raw.0 as f64 / bulk.0 as f64;
-        ensure!(kept >= KEPT, "bulk by {} keeps {kept:.3} of raw", transport.name());
-        ensure!(urgent <= urgent_max, "an urgent copy beside bulk by {} takes {urgent}", transport.name());
+        ensure!(kept >= KEPT, "bulk {way} keeps {kept:.3} of raw");
+        ensure!(urgent <= urgent_max, "an urgent copy beside bulk {way} takes {urgent}");
         bed::at_rest(rig, &overtake)
     })
 }
 
 /// In chunks by the engine an urgent copy waits for at most one of them.
 pub fn an_urgent_copy_waits_for_a_chunk() -> Outcome {
-    keeps_both(Transport::Engine, Options::default().blocking_max + SLACK)
+    keeps_both("in chunks", options(Transport::Engine), Options::default().blocking_max + SLACK)
 }
 
 /// By kernel it waits for the bytes in flight.
 pub fn an_urgent_copy_passes_a_kernel() -> Outcome {
-    keeps_both(Transport::Kernel, SLACK)
+    keeps_both("by kernel", options(Transport::Kernel), SLACK)
+}
+
+/// By kernel it waits for none of the whole bulk on the engine, and shares the link with it.
+pub fn an_urgent_copy_passes_whole_bulk() -> Outcome {
+    keeps_both("on the engine", Options { whole_bulk: true, ..options(Transport::Auto) }, SLACK)
 }
 
 /// Without the option an urgent copy waits for the bulk before it.

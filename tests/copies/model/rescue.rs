@@ -1,7 +1,6 @@
 //! The watchdog opens words that stay up too long, and gives up after doing so too often.
 
 use hal::Nanos;
-use overtake::Options;
 use overtake::copy::{Plan, Reason};
 use overtake::options::Transport;
 
@@ -30,7 +29,11 @@ pub fn opens_words_that_stay_up() -> Outcome {
         on(
             |builder| builder,
             |gpu, rig| {
-                let stall = Stall::new(gpu, rig, Options { watchdog, ..bed::transport(Transport::Kernel) })?;
+                let stall = Stall::new(
+                    gpu,
+                    rig,
+                    bed::transport(Transport::Kernel).with_profile(|profile| profile.watchdog = watchdog),
+                )?;
                 same("whether bulk passes", &bulk_passes(rig, &stall)?, &watchdog)?;
                 same("rescues", &stall.overtake.statistics().rescues, &u64::from(watchdog))
             },
@@ -45,7 +48,7 @@ pub fn stands_down() -> Outcome {
         |builder| builder,
         |gpu, rig| {
             let mut options = bed::transport(Transport::Kernel);
-            options.patience.rescues_max = 3;
+            options.profile.rescues_max = 3;
             let stall = Stall::new(gpu, rig, options)?;
             // Its next copies need no ticket, until words are not used any more.
             let rider = stall.overtake.adopt(rig.stream()?, level(3))?;
@@ -76,7 +79,7 @@ pub fn tries_again() -> Outcome {
         |builder| builder,
         |gpu, rig| {
             let mut options = bed::transport(Transport::Kernel);
-            options.patience.rescues_max = 1;
+            options.profile.rescues_max = 1;
             let stall = Stall::new(gpu, rig, options)?;
             for (round, seconds) in [(1, 10), (2, 20), (3, 40)] {
                 ensure!(bulk_passes(rig, &stall)?, "round {round} was not rescued");
@@ -104,7 +107,7 @@ pub fn raises_nothing_afterwards() -> Outcome {
         |builder| builder,
         |gpu, rig| {
             let mut options = bed::transport(Transport::Kernel);
-            options.patience.rescues_max = 1;
+            options.profile.rescues_max = 1;
             let stall = Stall::new(gpu, rig, options)?;
             let waiting = stall.overtake.adopt(rig.stream()?, level(3))?;
             stall.make_careful(&waiting)?;

@@ -35,8 +35,8 @@ pub struct Stall<'a> {
 impl<'a> Stall<'a> {
     /// Options under which only the watchdog lets bulk pass.
     pub fn new(gpu: &'a SoftGpu, rig: &'a Rig, options: Options) -> Result<Stall<'a>, Failure> {
-        let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..options };
-        options.share.share = 0.0;
+        let mut options = options.with_profile(|profile| profile.kernel_wait_max = Nanos::from_ms(10_000));
+        options.profile.share.share = 0.0;
         let overtake = bed::open(rig, options)?;
         let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
         let memory = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);

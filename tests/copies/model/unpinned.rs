@@ -28,14 +28,11 @@ const BULK_GBPS_MIN: f64 = 20.0;
 
 /// The options of the drop-in that concern these copies, and threads as on a machine of 16 cores.
 pub(super) fn options() -> Options {
-    Options {
-        channels: false,
-        guard_bytes_min: Some(256 << 10),
-        lull: true,
-        staging: true,
-        staging_threads: 8,
-        ..Options::default()
-    }
+    Options { staging: true, staging_threads: 8, ..Options::default() }.with_profile(|profile| {
+        profile.channels = false;
+        profile.guard_bytes_min = Some(256 << 10);
+        profile.lull = true;
+    })
 }
 
 /// Pageable bulk of a thread with a stream of its own, one way, until it is stopped.

@@ -104,7 +104,10 @@ pub fn a_lost_copy_of_a_replay_fails_its_step() -> Outcome {
 
 fn open(driver: &Arc<dyn Driver>) -> Result<(Arc<Overtake>, Dispatcher), Failure> {
     let priorities = Priorities::new(8).expect("8 is a count");
-    let options = Options { priorities, channels: false, guard_bytes_min: Some(48 << 10), ..Options::default() };
+    let options = Options { priorities, ..Options::default() }.with_profile(|profile| {
+        profile.channels = false;
+        profile.guard_bytes_min = Some(48 << 10);
+    });
     let overtake = Arc::new(Overtake::open(driver, Device(0), options)?);
     let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
     Ok((overtake, dispatcher))

@@ -2,31 +2,45 @@
 
 use super::*;
 
-/// A bulk copy and an urgent one without a host side, where their option has this transport, and all others another.
-fn without_host(direction: Direction, transport: Transport) -> [Plan; 2] {
+/// A bulk copy and an urgent one without a host side, where those between devices have priorities or not.
+fn without_host(direction: Direction, peer_gbps: Option<u32>, transport: Transport) -> [Plan; 2] {
     let away = |o: &mut Options, k: &mut Known<'_>| {
-        o.transport = Transport::Native;
-        let path = if direction == Direction::Peer { &mut o.peer } else { &mut o.on_device };
-        path.transport = transport;
+        (o.peer_gbps, o.profile.transport) = (peer_gbps, transport);
         k.placement = Some(Placement { kind: Some(MemoryKind::Device), ..placement(direction) });
     };
     [plan(away, 64 * MIB, 1), plan(away, 64 << 10, 6)]
 }
 
 #[test]
-fn copies_without_a_host_side_go_by_their_own_option() {
-    for direction in [Direction::DeviceToDevice, Direction::Peer] {
-        let gated = |transport| without_host(direction, transport);
-        assert_eq!(gated(Transport::Auto), [Plan::Kernel { raises: false }, Plan::Urgent]);
-        assert_eq!(gated(Transport::Kernel), [Plan::Kernel { raises: false }, Plan::Urgent]);
-        assert_eq!(gated(Transport::Engine), [Plan::Engine { raises: false }, Plan::Urgent]);
+fn copies_between_devices_have_priorities_where_their_rate_is_given() {
+    let between = |transport| without_host(Direction::Peer, Some(50), transport);
+    assert_eq!(between(Transport::Auto), [Plan::Kernel { raises: false }, Plan::Urgent]);
+    assert_eq!(between(Transport::Kernel), [Plan::Kernel { raises: false }, Plan::Urgent]);
+    assert_eq!(between(Transport::Engine), [Plan::Engine { raises: false }, Plan::Urgent]);
+    let natively = [Plan::Native(Reason::Asked), Plan::Urgent];
+    assert_eq!(between(Transport::Native), natively, "as between host and device");
+    for transport in Transport::ALL {
+        let on_device = without_host(Direction::DeviceToDevice, Some(50), transport);
+        assert_eq!(on_device, [Plan::Native(Reason::OnDevice); 2]);
+        assert_eq!(without_host(Direction::Peer, None, transport), [Plan::Native(Reason::BetweenDevices); 2]);
     }
-    assert_eq!(without_host(Direction::DeviceToDevice, Transport::Native), [Plan::Native(Reason::OnDevice); 2]);
-    assert_eq!(without_host(Direction::Peer, Transport::Native), [Plan::Native(Reason::BetweenDevices); 2]);
     let unseen = |o: &mut Options, k: &mut Known<'_>| {
-        o.peer.transport = Transport::Auto;
+        o.peer_gbps = Some(50);
         let away = Placement { kind: Some(MemoryKind::Device), seen_by_device: None, ..placement(Direction::Peer) };
         k.placement = Some(away);
     };
     assert_eq!(plan(unseen, 64 * MIB, 1), Plan::Engine { raises: false }, "no kernel reaches the other device");
+}
+
+#[test]
+fn whole_bulk_between_devices_is_native_and_passed_by_kernels() {
+    let whole = |peer_gbps| {
+        let away = |o: &mut Options, k: &mut Known<'_>| {
+            (o.peer_gbps, o.whole_bulk) = (peer_gbps, true);
+            k.placement = Some(Placement { kind: Some(MemoryKind::Device), ..placement(Direction::Peer) });
+        };
+        [plan(away, 64 * MIB, 1), plan(away, 64 << 10, 6)]
+    };
+    assert_eq!(whole(Some(50)), [Plan::Native(Reason::Asked), Plan::UrgentKernel]);
+    assert_eq!(whole(None), [Plan::Native(Reason::BetweenDevices); 2]);
 }

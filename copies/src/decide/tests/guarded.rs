@@ -4,33 +4,33 @@ use super::*;
 
 #[test]
 fn copies_of_the_guarded_size_go_by_kernel_and_urgent_ones_where_asked() {
-    let guard = |o: &mut Options| o.guard_bytes_min = Some(2 * MIB);
+    let guard = |o: &mut Options| o.profile.guard_bytes_min = Some(2 * MIB);
     assert_eq!(plan(|o, _| guard(o), 2 * MIB, 1), Plan::Kernel { raises: false });
     assert_eq!(plan(|o, _| guard(o), MIB, 1), Plan::Engine { raises: false });
-    let urgent_by_kernel = |o: &mut Options| o.urgent_transport = UrgentTransport::Kernel;
+    let urgent_by_kernel = |o: &mut Options| o.profile.urgent_transport = UrgentTransport::Kernel;
     assert_eq!(plan(|o, _| urgent_by_kernel(o), 64 << 10, 6), Plan::UrgentKernel);
     let both = |o: &mut Options| {
         guard(o);
         urgent_by_kernel(o);
     };
     assert_eq!(plan(|o, _| both(o), 64 << 10, 6), Plan::UrgentKernel);
-    let in_lull = |is_lull| move |o: &mut Options, k: &mut Known<'_>| (both(o), o.lull = true, k.is_lull = is_lull).0;
-    assert_eq!(plan(in_lull(Some(false)), 64 << 10, 6), Plan::UrgentKernel);
-    assert_eq!(plan(in_lull(Some(true)), 64 << 10, 6), Plan::Native(Reason::Alone), "the engine is free, and faster");
+    let in_a_lull = |o: &mut Options, k: &mut Known<'_>| (both(o), k.company = Some((at(6), at(6)))).1;
+    assert_eq!(plan(in_a_lull, 64 << 10, 6), Plan::Native(Reason::Alone), "the engine is free, and faster");
 }
 
 /// There is no lull while such a copy is under way.
 #[test]
 fn native_bulk_is_tracked_where_urgent_copies_go_by_kernel_beside_it() {
     let tracked = |change: fn(&mut Options), bytes, reason| {
-        let mut options = Options { lull: true, urgent_transport: UrgentTransport::Kernel, ..Options::default() };
+        let profile = Profile { lull: true, urgent_transport: UrgentTransport::Kernel, ..Profile::LIBRARY };
+        let mut options = Options { profile, ..Options::default() };
         change(&mut options);
         is_tracked(&known(&options, &linear(bytes)), Plan::Native(reason))
     };
     assert!(tracked(|_| {}, MIB, Reason::Asked));
     assert!(!tracked(|_| {}, MIB, Reason::Alone));
-    assert!(!tracked(|o| o.lull = false, MIB, Reason::Asked), "no copy asks whether there is a lull");
-    assert!(!tracked(|o| o.urgent_transport = UrgentTransport::Engine, MIB, Reason::Asked));
-    assert!(tracked(|o| o.gate_bytes_min = MIB, MIB, Reason::Asked));
-    assert!(!tracked(|o| o.gate_bytes_min = MIB + 1, MIB, Reason::Asked), "it is soon over");
+    assert!(!tracked(|o| o.profile.lull = false, MIB, Reason::Asked), "no copy asks whether there is a lull");
+    assert!(!tracked(|o| o.profile.urgent_transport = UrgentTransport::Engine, MIB, Reason::Asked));
+    assert!(tracked(|o| o.profile.gate_bytes_min = MIB, MIB, Reason::Asked));
+    assert!(!tracked(|o| o.profile.gate_bytes_min = MIB + 1, MIB, Reason::Asked), "it is soon over");
 }

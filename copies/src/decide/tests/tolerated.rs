@@ -35,8 +35,12 @@ fn bulk_that_would_go_by_kernel_goes_in_chunks() {
     assert_eq!(plan(chunked, 64 * MIB, 1), CHUNKS);
     assert_eq!(plan(chunked, 64 * MIB, 3), Plan::Engine { raises: true }, "others yield to it");
     assert_eq!(plan(|_, k| k.turn = Some(Turn::default()), 64 * MIB, 1), KERNEL);
-    assert_eq!(plan(|o, k| (chunked(o, k), o.channels = false).1, 64 * MIB, 1), KERNEL, "there are no channels");
-    let by_kernel = |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.transport = Transport::Kernel).1;
+    assert_eq!(
+        plan(|o, k| (chunked(o, k), o.profile.channels = false).1, 64 * MIB, 1),
+        KERNEL,
+        "there are no channels"
+    );
+    let by_kernel = |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.profile.transport = Transport::Kernel).1;
     assert_eq!(plan(by_kernel, 64 * MIB, 1), KERNEL, "the user asked for that");
     assert_eq!(plan(|o, k| (chunked(o, k), k.is_served = true).1, 16 << 10, 1), KERNEL, "a batch of the service");
     let occupied = |o: &mut Options, k: &mut Known<'_>| {
@@ -58,13 +62,18 @@ fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
     assert_eq!(plan(tolerated, 128 << 10, 1), WHOLE, "too small for a kernel");
     assert_eq!(plan(tolerated, 32 << 10, 1), Plan::Native(Reason::Small));
     assert_eq!(plan(tolerated, 4 * MIB, 3), Plan::Engine { raises: true }, "in its turn it would pass no other");
-    assert_eq!(plan(|o, k| (tolerated(o, k), o.channels = false).1, 4 * MIB, 1), KERNEL, "no queue was counted");
+    assert_eq!(
+        plan(|o, k| (tolerated(o, k), o.profile.channels = false).1, 4 * MIB, 1),
+        KERNEL,
+        "no queue was counted"
+    );
     for transport in [Transport::Kernel, Transport::Engine] {
-        let asked = plan(|o, k| (tolerated(o, k), o.transport = transport).1, 4 * MIB, 1);
+        let asked = plan(|o, k| (tolerated(o, k), o.profile.transport = transport).1, 4 * MIB, 1);
         assert_eq!(asked, if transport == Transport::Kernel { KERNEL } else { CHUNKS }, "the user asked for that");
     }
     assert_eq!(plan(|o, k| (tolerated(o, k), k.is_served = true).1, 16 << 10, 1), KERNEL, "a batch of the service");
-    let bracketed = plan(|o, k| (tolerated(o, k), o.emulation = Kind::Bracket).1, 4 * MIB, 1);
+    let emulated = |o: &mut Options| o.profile = Profile::emulating(Kind::Bracket);
+    let bracketed = plan(|o, k| (tolerated(o, k), emulated(o)).1, 4 * MIB, 1);
     assert_eq!(bracketed, CHUNKS, "urgent copies go through channels");
     let rows = Shape { rows: 2, ..linear(MIB).shape };
     let (options, request) = (Options::default(), Request { shape: rows, ..linear(0) });
@@ -159,7 +168,8 @@ fn urgent_copies_go_their_way() {
 
 #[test]
 fn the_engine_is_asked_only_about_copies_that_may_keep_it() {
-    let (options, off) = (Options::default(), Options { channels: false, ..Options::default() });
+    let profile = Profile { channels: false, ..Profile::LIBRARY };
+    let (options, off) = (Options::default(), Options { profile, ..Options::default() });
     let unknown = |options, request| Known { turn: None, ..known(options, request) };
     let (large, small) = (linear(MIB), linear(128 << 10));
     assert_eq!(decide(&unknown(&options, &large)), Ask(Question::Turn));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hal::{DevicePtr, Driver, HostAllocFlags};
-use options::Options;
+use options::{Options, Profile};
 use terms::Priority;
 
 use crate::decide::Plan;
@@ -29,7 +29,8 @@ struct Bed {
 impl Bed {
     fn new() -> Bed {
         let driver = crate::soft::driver();
-        let options = Options { channels: false, guard_bytes_min: Some(BULK_BYTES), ..Options::default() };
+        let profile = Profile { channels: false, guard_bytes_min: Some(BULK_BYTES), ..Profile::LIBRARY };
+        let options = Options { profile, ..Options::default() };
         let overtake = Overtake::attach(&driver, options).unwrap();
         let [bulk, _urgent] =
             [Priority::LOWEST, overtake.priorities().highest()].map(|priority| overtake.stream(priority).unwrap());

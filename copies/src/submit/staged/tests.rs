@@ -18,7 +18,8 @@ use crate::request::Request;
 const BYTES: u64 = 1 << 20;
 
 fn layer(driver: &Arc<dyn Driver>, change: impl FnOnce(&mut Options)) -> Overtake {
-    let mut options = Options { staging: true, staging_threads: 2, staging_bytes_min: BYTES, ..Options::default() };
+    let mut options = Options { staging: true, staging_threads: 2, ..Options::default() };
+    options.profile.staging_bytes_min = BYTES;
     change(&mut options);
     Overtake::attach(driver, options).unwrap()
 }
@@ -67,7 +68,7 @@ fn bulk_waits_while_a_more_urgent_copy_is_pending() {
 #[test]
 fn bulk_waits_no_longer_than_a_kernel_would() {
     let (driver, most) = (crate::soft::driver(), Nanos::from_us(300));
-    let overtake = warm_layer(&driver, |options| options.kernel_wait_max = most);
+    let overtake = warm_layer(&driver, |options| options.profile.kernel_wait_max = most);
     let pending = overtake.records().standing.raise(Direction::HostToDevice, overtake.priorities().highest());
     let (_, span) = copy(&overtake, &driver);
     assert!(pending.is_some() && span >= most && span < most + Nanos::from_ms(1), "{span}");
@@ -194,7 +195,7 @@ fn every_slice_of_a_small_box_arrives() {
     const PITCH: u64 = 1_200;
     const SLICE: u64 = PITCH * 56;
     let driver = crate::soft::driver();
-    let overtake = warm_layer(&driver, |options| options.staging_bytes_min = 4 << 10);
+    let overtake = warm_layer(&driver, |options| options.profile.staging_bytes_min = 4 << 10);
     let (stream, bytes) = (overtake.stream(Priority::LOWEST).unwrap(), SLICE * DEPTH);
     let sent: Vec<u8> = (0..bytes).map(|at| (at * 31 / 7) as u8).collect();
     let device = driver.mem_alloc(bytes).unwrap();

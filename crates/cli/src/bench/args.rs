@@ -212,7 +212,7 @@ pub struct InRounds {
 pub struct PeersArguments {
     #[command(flatten)]
     pub common: InRounds,
-    /// The device at the other end; the streams are those of the first. The same one measures copies on the device.
+    /// The device at the other end; the streams are those of the first.
     #[arg(long, default_value_t = 1, value_name = "ORDINAL")]
     pub peer: i32,
     /// Copy from the other device, instead of to it.

@@ -7,7 +7,7 @@ use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
 use hal::{Device, PriorityRange, Result};
 use overtake::Options;
-use overtake::options::{PathOptions, Transport, UrgentTransport};
+use overtake::options::{Emulation, Profile, Transport, UrgentTransport};
 pub use report::views::{IDLE, OTHER_ENGINE, RAW};
 
 use super::flow::Cargo;
@@ -143,23 +143,17 @@ impl MethodName {
     /// The options that make overtake this method.
     #[must_use]
     pub fn options(self, base: &Options) -> Options {
-        let transport = match self {
-            MethodName::KernelHold => Transport::Kernel,
-            MethodName::Express => Transport::Native,
-            _ => Transport::Engine,
+        let by = |transport, urgent_transport| Profile { transport, urgent_transport, ..base.profile };
+        let profile = match self {
+            MethodName::KernelHold => by(Transport::Kernel, UrgentTransport::Engine),
+            MethodName::Express => by(Transport::Native, UrgentTransport::Kernel),
+            MethodName::ExpressChunks => by(Transport::Engine, UrgentTransport::Kernel),
+            MethodName::EngineBracket => Profile::emulating(Emulation::Bracket),
+            MethodName::EngineAtomics => Profile::emulating(Emulation::Atomics),
+            _ => by(Transport::Engine, UrgentTransport::Engine),
         };
-        let urgent_transport = match self {
-            MethodName::Express | MethodName::ExpressChunks => UrgentTransport::Kernel,
-            _ => UrgentTransport::Engine,
-        };
-        let emulation = match self {
-            MethodName::EngineBracket => semaphores::Kind::Bracket,
-            MethodName::EngineAtomics => semaphores::Kind::Atomics,
-            _ => semaphores::Kind::Hold,
-        };
-        let path = |path: PathOptions| PathOptions { transport, ..path };
-        let (on_device, peer) = (path(base.on_device), path(base.peer));
-        Options { transport, urgent_transport, emulation, on_device, peer, ..base.clone() }
+        // It would take the place of the profile's transports.
+        Options { profile, whole_bulk: false, ..base.clone() }
     }
 
     fn cut(self, options: &Options) -> Cut {
@@ -198,6 +192,7 @@ impl MethodName {
 #[cfg(test)]
 mod tests {
     use hal::Nanos;
+    use terms::Direction;
 
     use super::*;
 
@@ -214,6 +209,16 @@ mod tests {
         for (index, method) in MethodName::ALL.iter().enumerate() {
             let tone = |method: &MethodName| report::views::tone(method.label().method).unwrap();
             assert!(MethodName::ALL[..index].iter().all(|other| tone(other) != tone(method)), "{method:?}");
+        }
+    }
+
+    #[test]
+    fn whole_bulk_makes_no_method_another_one() {
+        for method in MethodName::ALL {
+            let options = |whole_bulk| method.options(&Options { whole_bulk, ..Options::default() });
+            let [without, with] = [false, true].map(options);
+            assert_eq!(with.transport_of(Direction::HostToDevice), without.transport_of(Direction::HostToDevice));
+            assert_eq!(with.urgent_transport(), without.urgent_transport(), "{method:?}");
         }
     }
 

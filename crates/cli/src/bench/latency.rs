@@ -100,7 +100,7 @@ fn add_method(
         let of = |(blocks, warps): (u32, u32)| {
             let workers = Workers { blocks, warps };
             (
-                Options { kernel_h2d: workers, kernel_d2h: workers, ..base.clone() },
+                base.clone().with_profile(|profile| (profile.kernel_h2d, profile.kernel_d2h) = (workers, workers)),
                 Some(format!("{blocks} x {warps} warps")),
             )
         };
@@ -134,7 +134,7 @@ fn endless(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
     let promised = cases.iter().filter(|case| SHARING.iter().any(|method| method.label() == case.label));
     let promised: Vec<&str> = promised.map(|case| case.label.method).collect();
     for row in run.rows.iter_mut().filter(|row| promised.contains(&row.method.as_str())) {
-        row.share_configured = Some(options.share.share);
+        row.share_configured = Some(options.profile.share.share);
     }
     let summary = format!("{}\n{}", subtitle(&run), shares(&run));
     let shown =

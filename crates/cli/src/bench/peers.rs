@@ -1,5 +1,5 @@
 //! `bench peers`: an urgent copy from one device to another beside saturating bulk between the two, natively and
-//! through overtake. With one device at both ends, the same for copies on the device.
+//! through overtake.
 //!
 //! Every method has a turn in each round, and each round begins with another one. Ratios are formed within a round, and
 //! the verdict is on their medians. A second measurement of the plain streams is the control: its ratio to the first
@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use overtake::options::PathOptions;
 use report::{BenchRow, Distribution, Run, Spread};
 use terms::Direction;
 
@@ -20,7 +19,7 @@ use super::runner::{self, Load, Measured, Pace};
 use super::stage::{Shown, Stage, finish, span};
 use super::tasks::judged;
 use crate::args::Arguments;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Plain streams, measured once more.
 const CONTROL: &str = "native again";
@@ -40,13 +39,15 @@ const SLACK_US: f64 = 25.0;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
+    if peers.common.device == peers.peer {
+        return Err(Failure::Other("copies on one device are left to the driver: --peer takes another one".to_owned()));
+    }
     let (bytes, ends) = ([peers.high_bytes, peers.common.bulk_bytes], (peers.common.device, peers.peer, peers.pull));
     let mut stage = Stage::between(arguments, ends, &peers.common.options, &bytes)?;
-    let direction = if peers.common.device == peers.peer { Direction::DeviceToDevice } else { Direction::Peer };
-    let sizes = Stage::sizes(direction, peers.high_bytes, peers.common.bulk_bytes);
+    let sizes = Stage::sizes(Direction::Peer, peers.high_bytes, peers.common.bulk_bytes);
     let mut notes_first = Vec::new();
-    if !peers.common.options.iter().any(|option| option.contains("_gbps=")) {
-        notes_first.extend(set_rate(&mut stage, sizes)?);
+    if !peers.common.options.iter().any(|option| option.starts_with("peer_gbps=")) {
+        notes_first.push(set_rate(&mut stage, sizes)?);
     }
     if !stage.reaches_peer {
         notes_first.push("kernels do not reach the other device here: peer access is not possible".to_owned());
@@ -74,25 +75,19 @@ fn way(peers: &PeersArguments) -> String {
 }
 
 /// Gives overtake the rate between the devices, as measured now.
-fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<Option<String>> {
+fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<String> {
     let raw = sizes.raw(&stage.shop)?;
     let pace = Pace { rounds: 1, ..Pace::of(RATE_SECONDS) };
     let measured = runner::run(&[raw.scenario], pace, &mut |_| {})?;
-    let Some(gbps) = measured.first().and_then(|measured| measured.bulk.gbps()) else { return Ok(None) };
-    let rate = (gbps.round() as u32).max(1);
-    let options = &mut stage.shop.options;
-    let path = |path: PathOptions| PathOptions { gbps: rate, ..path };
-    let name = match sizes.direction {
-        Direction::Peer => {
-            options.peer = path(options.peer);
-            "peer_gbps"
-        }
-        _ => {
-            options.on_device = path(options.on_device);
-            "on_device_gbps"
-        }
-    };
-    Ok(Some(format!("{name}={rate}, as measured before; chunks follow from it")))
+    let rate = rate(measured.first().and_then(|measured| measured.bulk.gbps()))?;
+    stage.shop.options.peer_gbps = Some(rate);
+    Ok(format!("peer_gbps={rate}, as measured before; chunks follow from it"))
+}
+
+/// The rate in whole GB/s. Without one the copies of overtake's rows would have no priorities.
+fn rate(gbps: Option<f64>) -> Result<u32> {
+    let why = "the rate between the devices could not be measured: give it with --set peer_gbps=RATE";
+    gbps.map(|gbps| (gbps.round() as u32).max(1)).ok_or_else(|| Failure::Other(why.to_owned()))
 }
 
 fn cases(stage: &Stage, sizes: Sizes) -> Result<Vec<Case>> {
@@ -176,4 +171,15 @@ fn verdict(stage: &Stage, cases: &[Case], rounds: &[Vec<Measured>], rows: &[Benc
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_is_made_without_a_rate() {
+        assert!(rate(None).is_err_and(|error| error.to_string().contains("peer_gbps")));
+        assert_eq!((rate(Some(0.2)).unwrap(), rate(Some(374.6)).unwrap()), (1, 375));
+    }
 }

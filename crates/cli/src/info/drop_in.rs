@@ -27,6 +27,8 @@ pub fn drop_in(environment: &BTreeMap<String, String>) -> (DropIn, Vec<Warning>)
     let warnings = faults.map(|fault| Warning::new(fault, "change or unset it; its default is in use"));
     let unknown = overtake::variables::unknown(environment.keys().cloned()).into_iter();
     let warnings = warnings.chain(unknown.map(|unknown| Warning::new(unknown, "correct or unset it")));
+    let ignored = settings.warnings.iter();
+    let warnings = warnings.chain(ignored.map(|ignored| Warning::new(ignored.clone(), "correct or remove it")));
     let library = run::library().map(|path| path.display().to_string()).ok();
     let drop_in = DropIn { library, notes: notes(&settings, environment) };
     (drop_in, warnings.collect())
@@ -71,17 +73,11 @@ fn bulk(settings: &Settings) -> String {
 /// A kernel that occupies every multiprocessor until data arrives leaves none to the copy kernel that brings the
 /// data.
 fn full(settings: &Settings) -> String {
-    match settings.options.guard_bytes_min {
-        Some(bytes) => format!(
-            "a bulk copy of {} and more that finds no multiprocessor for {} is taken over by the copy engine; where \
-             that happens often, all bulk is left to the driver",
-            format::size(bytes),
-            format::span_us(settings.options.guard.patience.0 as f64 / 1e3)
-        ),
-        None => "bulk copies go unguarded: a program whose kernel fills the GPU and waits for a bulk copy hangs; set \
-                 OVERTAKE_GUARD_BYTES_MIN=1M, or OVERTAKE_TRANSPORT=native"
-            .to_owned(),
-    }
+    format!(
+        "a bulk copy that finds no multiprocessor for {} is taken over by the copy engine; where that happens often, \
+         all bulk is left to the driver",
+        format::span_us(settings.options.guard.patience.0 as f64 / 1e3)
+    )
 }
 
 #[cfg(test)]
@@ -102,18 +98,15 @@ mod tests {
 
     #[test]
     fn behaviour_on_a_full_gpu_follows_the_options() {
-        let guarded = &noted(&[("OVERTAKE_GUARD_BYTES_MIN", "2M"), ("OVERTAKE_GUARD_AFTER_US", "5000")]);
-        let text = &guarded["kernels that fill the GPU"];
-        assert!(text.contains("2 MiB") && text.contains("5 ms"), "{text}");
-        let unguarded = &noted(&[("OVERTAKE_GUARD_BYTES_MIN", "off")])["kernels that fill the GPU"];
-        assert!(unguarded.contains("OVERTAKE_TRANSPORT=native"), "{unguarded}");
+        let text = &noted(&[("OVERTAKE_GUARD_AFTER_US", "5000")])["kernels that fill the GPU"];
+        assert!(text.contains("5 ms"), "{text}");
     }
 
     #[test]
     fn bulk_is_explained() {
         let by_size = &noted(&[("OVERTAKE_AUTOMATIC", "size"), ("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"];
         assert!(by_size.contains("4 MiB"), "{by_size}");
-        let by_demand = &noted(&[("OVERTAKE_DEMAND_GBPS", "9")])["bulk"];
+        let by_demand = &noted(&[("OVERTAKE_DEMAND", "16M@9")])["bulk"];
         assert!(by_demand.contains("16 MiB") && by_demand.contains("9 GB/s"), "{by_demand}");
         assert!(noted(&[("OVERTAKE_AUTOMATIC", "off")])["bulk"].starts_with("only copies"));
         assert!(noted(&[("OVERTAKE", "off")])["bulk"].contains("switched off"));
@@ -124,11 +117,14 @@ mod tests {
         let environment = BTreeMap::from([("OVERTAKE_MAX_BLOKING_US".to_owned(), "30".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_MAX_BLOCKING_US"), "{warnings:?}");
+        let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "native".to_owned())]);
+        let warnings = drop_in(&environment).1;
+        assert!(warnings.len() == 1 && warnings[0].what.contains("is retired"), "{warnings:?}");
     }
 
     #[test]
     fn faulty_values_are_warned_of() {
-        let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "teleport".to_owned())]);
+        let environment = BTreeMap::from([("OVERTAKE_AUTOMATIC".to_owned(), "teleport".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("teleport"), "{warnings:?}");
     }

@@ -140,8 +140,8 @@ mod tests {
         let set = |text| setting(text).map(|setting| (setting.name, setting.value));
         assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
         assert_eq!(set("BULK_BYTES_MIN=2M").unwrap().0, "bulk_bytes_min");
-        assert!(set("transport=teleport").unwrap_err().contains("auto, engine, kernel or native"));
-        assert!(set("transprot=auto").unwrap_err().contains("is it transport?"));
+        assert!(set("automatic=teleport").unwrap_err().contains("size, demand or off"));
+        assert!(set("whole_blk=on").unwrap_err().contains("is it whole_bulk?"));
         assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
     }
 

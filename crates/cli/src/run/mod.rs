@@ -17,6 +17,7 @@ mod supervise;
 mod system;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -65,10 +66,12 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     let library =
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
     let mut changes = variables::settings(run)?;
-    variables::check(&changes, &lookup)?;
+    let ignored = variables::check(&changes, &lookup)?;
     if !arguments.quiet {
-        let unknown = overtake::variables::unknown_here();
-        let warnings = variables::warnings(run, &lookup).into_iter().chain(unknown);
+        let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).chain(changes.keys().cloned());
+        let names = names.collect::<BTreeSet<String>>();
+        let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);
+        let warnings = warnings.chain(overtake::variables::unknown(names));
         warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
     }
     let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;

@@ -92,9 +92,7 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
         changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
     }
     if run.whole_bulk {
-        for (name, value) in [("OVERTAKE_TRANSPORT", "native"), ("OVERTAKE_URGENT_TRANSPORT", "kernel")] {
-            changes.insert(name.to_owned(), value.into());
-        }
+        changes.insert("OVERTAKE_WHOLE_BULK".to_owned(), "on".into());
     }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
@@ -105,12 +103,13 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     Ok(changes)
 }
 
-/// Checks that the drop-in will understand all variables, because it can only warn, once in every process.
-pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
+/// Checks that the drop-in will understand all variables, because it can only warn, once in every process. Returns what
+/// it will warn of: settings without effect, and those of tests.
+pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
     let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
     let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
     let faults: Vec<String> = settings.faults.iter().map(ToString::to_string).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::Other(faults.join("\n"))) }
+    if faults.is_empty() { Ok(settings.warnings) } else { Err(Failure::Other(faults.join("\n"))) }
 }
 
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
@@ -224,11 +223,13 @@ mod tests {
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
         assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
-        assert!(!changes.contains_key("OVERTAKE_TRANSPORT"));
-        (run.whole_bulk, run.settings[0]) = (true, settings_of("transport", "auto"));
+        assert!(!changes.contains_key("OVERTAKE_WHOLE_BULK"));
+        run.whole_bulk = true;
         let changes = settings(&run).unwrap();
-        assert_eq!(changes["OVERTAKE_URGENT_TRANSPORT"], "kernel");
-        assert_eq!(changes["OVERTAKE_TRANSPORT"], "auto", "a setting takes precedence");
+        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "on");
+        run.settings[0] = settings_of("whole_bulk", "off");
+        let changes = settings(&run).unwrap();
+        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "off", "a setting takes precedence");
         check(&changes, &nothing).unwrap();
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
@@ -241,8 +242,18 @@ mod tests {
         std::fs::write(&rules, "[[rule]]\npriority = 99\n").unwrap();
         let changes = Changes::from([("OVERTAKE_RULES".to_owned(), rules.into_os_string())]);
         assert!(check(&changes, &nothing).unwrap_err().to_string().contains("rules.toml:2:12: rule 1: priority 99"));
-        assert!(check(&Changes::new(), &with(&[("OVERTAKE_TRANSPORT", "teleport")])).is_err());
-        assert!(check(&Changes::new(), &nothing).is_ok());
+        assert!(check(&Changes::new(), &with(&[("OVERTAKE_AUTOMATIC", "teleport")])).is_err());
+        assert_eq!(check(&Changes::new(), &nothing).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn retired_options_of_a_file_are_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = folder.path().join("options.toml");
+        std::fs::write(&options, "transport = \"native\"\n").unwrap();
+        let changes = Changes::from([("OVERTAKE_CONFIG".to_owned(), options.into_os_string())]);
+        let said = check(&changes, &nothing).unwrap();
+        assert!(said.len() == 1 && said[0].contains("options.toml:1:1: option transport is retired"), "{said:?}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn own_failures_are_told_from_the_programs() {
         assert!(text(&output.stderr).contains("/nonexistent/x."), "{}", text(&output.stderr));
         assert!(!folder.path().join("ran").exists(), "found out before the program runs");
     }
-    for arguments in [&["--"][..], &["--reprot", "true"], &["--set", "transport=teleport", "true"]] {
+    for arguments in [&["--"][..], &["--reprot", "true"], &["--set", "automatic=teleport", "true"]] {
         assert_eq!(run(&folder, arguments, &[]).status.code(), Some(2), "{arguments:?}");
     }
     let output = overtake(&folder, &["--backend", "soft", "run", "true"], &[]);

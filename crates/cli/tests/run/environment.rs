@@ -47,14 +47,22 @@ fn options_arrive_as_variables_with_absolute_paths() {
 #[test]
 fn variables_that_mean_nothing_are_told_with_the_nearest() {
     let folder = Folder::new("run-unknown");
-    let near = [
-        ("OVERTAKE_MAX_BLOKING_US", "OVERTAKE_MAX_BLOCKING_US"),
-        ("OVERTAKE_MONITOR_NAP_US", "OVERTAKE_WATCHER_NAP_US"),
-    ];
-    for (unknown, meant) in near {
-        let output = run(&folder, &["--", "true"], &[(unknown, "30")]);
+    let output = run(&folder, &["--", "true"], &[("OVERTAKE_MAX_BLOKING_US", "30")]);
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("is it OVERTAKE_MAX_BLOCKING_US?"), "{said}");
+}
+
+#[test]
+fn retired_options_are_told_once_and_change_nothing() {
+    let folder = Folder::new("run-retired");
+    for (arguments, variables) in [
+        (&["--", "true"][..], &[("OVERTAKE_TRANSPORT", "native")][..]),
+        (&["--set", "transport=native", "--", "true"], &[]),
+    ] {
+        let output = run(&folder, arguments, variables);
         let said = text(&output.stderr);
-        assert!(output.status.success() && said.contains(&format!("is it {meant}?")), "{said}");
+        let count = said.matches("OVERTAKE_TRANSPORT is retired, and has no effect: whole_bulk=on").count();
+        assert!(output.status.success() && count == 1, "{said}");
     }
 }
 

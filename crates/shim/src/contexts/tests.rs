@@ -17,7 +17,7 @@ fn process() -> (Process, SoftGpu) {
     let gpu = SoftGpu::builder().reuse_handles(true).build();
     let start = Start { driver: unused, deployment: c"preload", calls: Vec::new };
     let mut process = Process::new(start, None);
-    process.settings.options = Options { channels: false, ..Options::default() };
+    process.settings.options = Options::default().with_profile(|profile| profile.channels = false);
     assert!(process.driver.set(Arc::new(gpu.clone())).is_ok());
     (process, gpu)
 }

@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use hal::Nanos;
 use hal::locks::lock;
-use overtake::options::Transport;
+use overtake::options::{Emulation, Profile};
 use overtake::{Options, Overtake, Priority, Words};
 use report::Header;
-use semaphores::Kind;
+use terms::Direction;
 
 use super::args::{BugName, HuntArguments};
 use super::stage::{product_options, span, write_json};
@@ -68,8 +68,8 @@ pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
         header: header::header(&opened, device.device())?,
         field,
         overtake,
-        transport: options.transport.name(),
-        emulation: options.emulation.name(),
+        transport: options.transport_of(Direction::HostToDevice).name(),
+        emulation: options.profile.emulation.name(),
         began: opened.driver.host().now(),
     });
     let is_ok = reporter.hunt()?;
@@ -86,14 +86,14 @@ pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
 fn options(hunt: &HuntArguments) -> Result<Options> {
     let mut options = product_options(&hunt.options)?;
     if hunt.without_watchdog {
-        options.watchdog = false;
+        options.profile.watchdog = false;
     }
     if hunt.in_stream_brackets {
-        options.in_stream_brackets = true;
-        options.transport = Transport::Engine;
-        options.emulation = Kind::Bracket;
+        let watchdog = options.profile.watchdog;
+        options.whole_bulk = false;
+        options.profile = Profile { in_stream_brackets: true, watchdog, ..Profile::emulating(Emulation::Bracket) };
         // The starvation bound is off as well: a deadlock is proven only while no thread waits for a deadline.
-        options.share.share = 0.0;
+        options.profile.share.share = 0.0;
     }
     Ok(options)
 }
