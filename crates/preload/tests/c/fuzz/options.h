@@ -62,12 +62,12 @@ static inline void choose_options(uint32_t seed)
         if (getenv(options[i].name) != NULL)
             printf(" %s=%s", options[i].name, getenv(options[i].name));
     }
-    /* What is set already stays: the last of two counts. */
+    printf(" OVERTAKE_TEST=%s\n", test);
+    /* What is set already stays: the last of two counts. It is another text in each deployment. */
     const char *set = getenv("OVERTAKE_TEST");
     snprintf(test + length, sizeof test - length, "%s", set == NULL ? "" : set);
     if (test[0] != 0)
         REQUIRE(setenv("OVERTAKE_TEST", test, 1) == 0);
-    printf(" OVERTAKE_TEST=%s\n", test);
 }
 
 /* Whether each launch waits for its kernel. */
