@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use overtake::copy::{Look, Native, Reason, Request};
 use overtake::hal::{Device, DevicePtr, Driver, HostAllocFlags};
 use overtake::{Direction, Options, Overtake, Priority, PriorityStream};
 
@@ -18,22 +19,38 @@ struct Way {
     armed: bool,
     ticket_every: u32,
     withheld: bool,
+    /// Whether the copy takes the way of a hook of the drop-in, and whether it finds a lull then.
+    hook: Option<Lull>,
+}
+
+/// Whether urgent copies go natively while no bulk is under way.
+#[derive(Clone, Copy, PartialEq)]
+enum Lull {
+    On,
+    Off,
 }
 
 const fn way(name: &'static str, armed: bool, ticket_every: u32, withheld: bool) -> Way {
-    Way { name, armed, ticket_every, withheld }
+    Way { name, armed, ticket_every, withheld, hook: None }
+}
+
+const fn hooked(name: &'static str, armed: bool, lull: Lull) -> Way {
+    Way { hook: Some(lull), ..way(name, armed, 8, false) }
 }
 
 /// The copy without overtake.
 const DRIVER_CALL: &str = "driver call";
 
 /// All ways through overtake.
-const WAYS: [Way; 5] = [
+const WAYS: [Way; 8] = [
     way("alone", false, 8, false),
     way("covered", true, u32::MAX, true),
     way("ridden", true, u32::MAX, false),
     way("with-a-ticket", true, 1, false),
     way("one-ticket-in-8", true, 8, false),
+    hooked("hook-alone", false, Lull::On),
+    hooked("hook-in-a-lull", true, Lull::On),
+    hooked("hook-urgent", true, Lull::Off),
 ];
 
 /// The directions, with their names.
@@ -63,6 +80,7 @@ pub struct Bench {
     _overtake: Overtake,
     direction: Direction,
     through: bool,
+    hooked: bool,
     /// Both sides have BYTES and live as long as the process.
     host: *mut u8,
     device: DevicePtr,
@@ -78,6 +96,7 @@ impl Bench {
         let options = Options::default().with_profile(|profile| {
             profile.ticket_every = way.map_or(8, |way| way.ticket_every);
             profile.channels = false;
+            profile.lull = way.is_some_and(|way| way.hook == Some(Lull::On));
         });
         let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
         let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
@@ -92,6 +111,7 @@ impl Bench {
             null,
             direction,
             through: way.is_some(),
+            hooked: way.is_some_and(|way| way.hook.is_some()),
         };
         bench.null.be_instant(true);
         bench.null.freeze(true);
@@ -102,6 +122,9 @@ impl Bench {
 
     #[inline(always)]
     pub fn copy(&self) {
+        if self.hooked {
+            return self.copy_from_hook();
+        }
         let (driver, stream, host, device) = (&*self.null, &self.urgent, self.host, self.device);
         // SAFETY: both sides have BYTES and live as long as the process; no thread touches either.
         let submitted = unsafe {
@@ -113,6 +136,35 @@ impl Bench {
             }
         };
         submitted.expect("the copy is valid");
+    }
+
+    /// As `crates/shim/src/copies.rs` has it.
+    #[inline(always)]
+    fn copy_from_hook(&self) {
+        let (driver, stream, host, device) = (&*self.null, &self.urgent, self.host, self.device);
+        let to_host = self.direction == Direction::DeviceToHost;
+        let call = || {
+            // SAFETY: as in `copy`.
+            let copied = unsafe {
+                match to_host {
+                    true => driver.copy_dtoh_async(host, device, BYTES, stream.raw()),
+                    false => driver.copy_htod_async(device, host, BYTES, stream.raw()),
+                }
+            };
+            copied.map_or_else(|error| error.code().get(), |()| 0)
+        };
+        let (native, priority) = (Native::asynchronous(&call), stream.priority());
+        let request = match to_host {
+            true => Request::dtoh(host, device, BYTES),
+            false => Request::htod(device, host, BYTES),
+        };
+        let met = match stream.look(&request, priority) {
+            Look::Alone => return assert_eq!(stream.pass_on(Reason::Alone, BYTES, || native.answer()), 0),
+            Look::Met(met) => met,
+        };
+        native.without_captures();
+        // SAFETY: as in `copy`; the call makes that copy.
+        unsafe { stream.memcpy_met(&request.at(priority), &native, met) }.expect("the copy is valid");
     }
 }
 

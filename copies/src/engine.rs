@@ -11,8 +11,6 @@ use options::Options;
 use semaphores::Bank;
 use terms::{Direction, Priority};
 
-use crate::records::Census;
-
 const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
 
 /// The rate between devices, where the driver makes all copies.
@@ -24,8 +22,6 @@ const SPARE_MAX: usize = 2;
 /// An engine. The fields that a copy needs in order to go at once come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Engine {
-    /// The priorities with which streams copy here.
-    pub(crate) census: Census,
     /// Whether any bulk has had turns here: a copy needs one load to know.
     had_turns: AtomicBool,
     pub(crate) bank: Arc<Bank>,
@@ -53,7 +49,6 @@ impl Engine {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
-            census: Census::new(priorities),
             bytes_per_nanosecond: match direction {
                 Direction::HostToDevice | Direction::DeviceToHost => BYTES_PER_NANOSECOND,
                 Direction::DeviceToDevice | Direction::Peer => options.peer_gbps.unwrap_or(PEER_GBPS).into(),

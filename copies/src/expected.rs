@@ -7,6 +7,7 @@ use hal::Nanos;
 use terms::{Direction, Priority};
 
 use crate::inner::Inner;
+use crate::records::Traffic;
 
 /// Copies of a priority are to come, from [`crate::Overtake::expect`] until this is dropped.
 ///
@@ -49,13 +50,14 @@ pub struct Expected {
     inner: Arc<Inner>,
     priority: Priority,
     direction: Option<Direction>,
-    tolerated: Option<Nanos>,
+    /// The wait that is tolerated; zero if none is.
+    tolerated: Nanos,
 }
 
 impl Expected {
     pub(crate) fn new(inner: &Arc<Inner>, priority: Priority, direction: Option<Direction>) -> Expected {
-        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated: None };
-        expected.directions().for_each(|direction| inner.engine(direction).census.expect(priority));
+        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated: Nanos::ZERO };
+        expected.traffic().for_each(|traffic| traffic.reserve(priority, Nanos::ZERO));
         expected
     }
 
@@ -98,26 +100,18 @@ impl Expected {
     /// # Ok::<(), hal::Error>(())
     /// ```
     pub fn tolerating(mut self, wait: Nanos) -> Expected {
-        self.tolerate_no_more();
-        self.tolerated = Some(wait).filter(|wait| *wait > Nanos::ZERO);
-        let tolerances = &self.inner.records.tolerances;
-        if let Some(wait) = self.tolerated {
-            self.directions().for_each(|direction| tolerances[direction.index()].begin(self.priority, wait));
-        }
+        let before = std::mem::replace(&mut self.tolerated, wait);
+        self.traffic().for_each(|traffic| traffic.tolerate(self.priority, [before, wait]));
         self
     }
 
-    fn tolerate_no_more(&mut self) {
-        if let Some(wait) = self.tolerated.take() {
-            let tolerances = &self.inner.records.tolerances;
-            self.directions().for_each(|direction| tolerances[direction.index()].end(self.priority, wait));
-        }
-    }
-
-    /// The directions whose copies have priorities among those that it is for.
-    fn directions(&self) -> impl Iterator<Item = Direction> {
-        let one = self.direction;
-        self.inner.managed().filter(move |direction| one.is_none_or(|one| one == *direction))
+    /// That of the directions whose copies have priorities, among those that it is for.
+    fn traffic(&self) -> impl Iterator<Item = &Traffic> {
+        let (one, inner) = (self.direction, &self.inner);
+        inner
+            .managed()
+            .filter(move |direction| one.is_none_or(|one| one == *direction))
+            .map(|direction| inner.records.traffic(direction))
     }
 
     /// The priority of the copies.
@@ -145,7 +139,6 @@ impl Drop for Expected {
         if self.inner.is_of_parent() {
             return std::mem::forget(Arc::clone(&self.inner));
         }
-        self.tolerate_no_more();
-        self.directions().for_each(|direction| self.inner.engine(direction).census.close(self.priority));
+        self.traffic().for_each(|traffic| traffic.release(self.priority, self.tolerated));
     }
 }

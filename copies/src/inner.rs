@@ -19,7 +19,7 @@ use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::reach::Home;
-use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
@@ -325,7 +325,7 @@ fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Dire
     let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
     let standing = Standing::new(banks.map(Arc::clone));
     let (counters, trace) = (Counters::new(options.priorities), Trace::new(options.trace));
-    let records = Records::new(tickets, standing, counters, trace, Lull::new(options.profile.lull));
+    let records = Records::new(tickets, standing, counters, trace, options.profile.lull);
     if options.profile.counters_from > 0 {
         records.tickets.skip_to(options.profile.counters_from.into());
     }

@@ -64,6 +64,8 @@ pub mod copy {
     pub use crate::request::Request;
     #[doc(hidden)] // for the C library
     pub use crate::service::set_natively;
+    #[doc(hidden)] // for crates/shim
+    pub use crate::submit::{Look, Met};
 }
 
 #[doc(hidden)] // for crates/shim

@@ -6,7 +6,7 @@ use hal::{Device, Driver};
 use semaphores::{Bank, Words};
 use terms::{Direction, Priorities};
 
-use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Records, Standing, Tickets, Trace};
 
 /// A new software GPU, with its primary context current.
 pub(crate) fn driver() -> Arc<dyn Driver> {
@@ -23,5 +23,5 @@ pub(crate) fn tickets(driver: &Arc<dyn Driver>) -> Tickets {
 /// Records with these priorities on all engines.
 pub(crate) fn records(driver: &Arc<dyn Driver>, priorities: Priorities) -> Records {
     let banks = [(); Direction::COUNT].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
-    Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default(), Lull::new(false))
+    Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default(), false)
 }

@@ -1,15 +1,15 @@
 //! The state that the copy layer keeps of one stream.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use hal::primitive::{AtomicBool, AtomicU64, Ordering};
 use hal::{Nanos, Stream};
 use terms::{Direction, Priority};
 use threads::stream_lock::{Exclusive, Place, Within};
 
 use crate::decide::Company;
 use crate::inner::Inner;
-use crate::records::{Ahead, Burst};
+use crate::records::{Ahead, Burst, Traffic};
 
 /// An urgent copy in a calm waits for one run of a stream: at the rate of a link, 80 us and its last copy.
 pub(crate) const CALM_RUN_BYTES: u64 = 4 << 20;
@@ -39,9 +39,9 @@ pub(crate) struct StreamState {
     /// Its place in the lock over streams, once that was asked for.
     place: OnceLock<Place>,
     pub(crate) ahead: Ahead,
-    /// The priorities that need no announcement. The census has them already, or the stream announces nothing.
+    /// The priorities that need no announcement. They are reserved already, or the stream announces nothing.
     settled: Bits,
-    /// Those that the census counts for this stream. A stream with a priority of its own has that for all engines from
+    /// Those that are reserved for this stream. A stream with a priority of its own has that for all engines from
     /// the start; requests add others.
     announced: Bits,
     /// Whether it has a queue for kernels, or shares one.
@@ -86,7 +86,9 @@ impl StreamState {
                 state.note_kernel();
             }
             Announces::Requested => {}
-            Announces::Nothing(priority) => inner.records.quiet.open(priority),
+            Announces::Nothing(priority) => {
+                inner.managed().for_each(|direction| state.traffic(direction).open_quiet(priority));
+            }
         }
         state
     }
@@ -96,37 +98,28 @@ impl StreamState {
         word(&self.settled, direction).load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
-    /// Whether no other stream's copies on that engine have another priority than a copy of `priority`.
+    /// The company that a copy of `priority` in this stream meets on that engine; `None` if it meets none but its own.
+    #[inline(always)] // as `Traffic::met`
+    pub(crate) fn met(&self, direction: Direction, priority: Priority) -> Option<Company> {
+        self.traffic(direction).met(priority, self.own(direction), self.stream)
+    }
+
     #[inline(always)]
-    pub(crate) fn meets_no_other(&self, direction: Direction, priority: Priority) -> bool {
-        self.inner.engine(direction).census.has_only(priority, self.own(direction))
+    fn traffic(&self, direction: Direction) -> &Traffic {
+        self.inner.records.traffic(direction)
     }
 
-    /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
-    /// that engine, where some of them may be under way.
-    #[inline]
-    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> Company {
-        self.inner.engine(direction).census.bounds_with(priority, self.own(direction))
-    }
-
-    /// The priorities on an engine that the census counts for this stream.
+    /// The priorities on an engine that are reserved for this stream.
     #[inline(always)]
     fn own(&self, direction: Direction) -> u32 {
         (word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction)) as u32
-    }
-
-    /// Whether a copy of `priority` in that company goes as if it were alone: it is the most urgent one, and no other
-    /// is under way.
-    #[inline]
-    pub(crate) fn is_in_lull(&self, direction: Direction, priority: Priority, company: Company) -> bool {
-        company.0 < priority && priority == company.1 && self.inner.records.lull.lets_pass(direction, self.stream)
     }
 
     /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine
     /// count on more such copies.
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
-        self.inner.engine(direction).census.open(priority, word(&self.announced, direction), bit);
+        self.traffic(direction).announce(priority, word(&self.announced, direction), bit);
         word(&self.settled, direction).fetch_or(bit, Ordering::SeqCst);
     }
 
@@ -205,15 +198,14 @@ impl StreamState {
             self.inner.records.crowd.leave();
         }
         if self.is_quiet {
-            self.inner.records.quiet.close(self.priority);
+            self.inner.managed().for_each(|direction| self.traffic(direction).close_quiet(self.priority));
         }
         for direction in Direction::ALL {
             let announced = word(&self.announced, direction).load(Ordering::SeqCst);
-            let census = &self.inner.engine(direction).census;
             let priorities = self.inner.options.priorities.iter();
             priorities
                 .filter(|priority| announced & announcement(direction, *priority) != 0)
-                .for_each(|priority| census.close(priority));
+                .for_each(|priority| self.traffic(direction).release(priority, Nanos::ZERO));
         }
     }
 }

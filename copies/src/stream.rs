@@ -13,7 +13,7 @@ use crate::inner::Inner;
 use crate::native::Native;
 use crate::request::Request;
 use crate::state::{Announces, StreamState};
-use crate::submit;
+use crate::submit::{self, Look, Met};
 use hal::locks::lock;
 
 /// A stream whose copies have a priority. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
@@ -80,14 +80,17 @@ impl PriorityStream {
         self.state.note_kernel();
     }
 
-    /// Whether a copy of this kind would go natively because it meets no other priority. This costs a few loads; to ask
-    /// for the copy costs several hundred instructions. A caller has the driver make such a copy by
-    /// [`PriorityStream::pass_on`].
+    /// Looks whether a copy of this kind would go natively because it meets no other priority. This costs a few loads;
+    /// to ask for the copy costs several hundred instructions. A caller has the driver make such a copy by
+    /// [`PriorityStream::pass_on`], and submits any other by [`PriorityStream::memcpy_met`].
     #[doc(hidden)] // for crates/shim
-    #[inline(always)] // each copy asks
+    #[inline(always)] // each copy looks
     #[must_use]
-    pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
-        !self.state.inner.records.trace.is_on() && submit::is_alone(&self.state, request, priority)
+    pub fn look(&self, request: &Request, priority: Priority) -> Look {
+        if self.state.inner.records.trace.is_on() {
+            return Look::Met(Met::default());
+        }
+        submit::look(&self.state, request, priority)
     }
 
     /// The calling thread's time.
@@ -123,6 +126,16 @@ impl PriorityStream {
     pub unsafe fn memcpy_async(&self, request: &Request) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller.
         unsafe { submit::submit(&self.state, request, None) }
+    }
+
+    /// Makes the copy of one driver call of a program, which has `met` others at a look.
+    ///
+    /// # Safety
+    /// As for [`PriorityStream::memcpy_through`].
+    #[doc(hidden)] // for crates/shim
+    pub unsafe fn memcpy_met(&self, request: &Request, native: &Native<'_>, met: Met) -> Result<CopyHandle> {
+        // SAFETY: passed on to the caller.
+        unsafe { submit::submit_met(&self.state, request, Some(native), met) }
     }
 
     /// Makes the copies of one driver call of a program. They have no order among them, and the priority of the first

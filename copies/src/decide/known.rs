@@ -8,7 +8,8 @@ use crate::decide::turn::Turn;
 use crate::placement::Placement;
 use options::Options;
 
-/// The least and the most urgent priority on an engine that a copy uses, its own included.
+/// The least and the most urgent priority that a copy meets on its engine, its own included. The most urgent copy in a
+/// lull meets none but its own.
 pub(crate) type Company = (Priority, Priority);
 
 /// The facts about a copy that are known so far. `None` means that the fact has not been asked for.
@@ -47,10 +48,6 @@ pub(crate) struct Known<'a> {
     pub(crate) is_together: Option<bool>,
     /// Whether both sides lie within their allocations.
     pub(crate) is_within: Option<bool>,
-    /// Whether no urgent copy has gone for a while on its engine.
-    pub(crate) is_calm: Option<bool>,
-    /// Whether no bulk is under way on its engine.
-    pub(crate) is_lull: Option<bool>,
     /// Its place among those that take turns at its engine.
     pub(crate) turn: Option<Turn>,
     /// The last plan, and the reason why it failed.
@@ -80,8 +77,6 @@ impl<'a> Known<'a> {
             is_served: false,
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
-            is_calm: None,
-            is_lull: None,
             turn: None,
             setback: None,
         }
@@ -111,10 +106,6 @@ pub(crate) enum Question {
     Together,
     /// `is_within`, from the driver.
     Bounds,
-    /// `is_calm`, from the engine.
-    Calm,
-    /// `is_lull`, from the engine.
-    Lull,
     /// `turn`, from the engine.
     Turn,
 }

@@ -4,8 +4,8 @@
 //! whose answer it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because a
 //! question to the driver costs a quarter of the copy on a thread that has slept for a while.
 //!
-//! In a lull, while no bulk is under way on its engine, the most urgent copy meets none that is less urgent
-//! (`records/lull.rs`). The first row that fits a copy decides:
+//! In a lull, while no bulk is in flight on its engine, the most urgent copy meets none that is less urgent
+//! (`records/traffic.rs`). The first row that fits a copy decides:
 //!
 //! | a copy | goes |
 //! |---|---|
@@ -204,27 +204,20 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
-    if plan == Plan::UrgentKernel && known.options.profile.lull {
-        match known.is_lull {
-            None => return Ask(Question::Lull),
-            Some(true) => return natively(Reason::Alone),
-            Some(false) => {}
-        }
+    if let Plan::Native(_) | Plan::Urgent = plan {
+        return Go(plan);
     }
-    if may_be_calm(known, plan) {
-        match known.is_calm {
-            None => return Ask(Question::Calm),
-            Some(true) => return natively(Reason::Calm),
-            Some(false) => {}
-        }
-    }
+    let (may_be_calm, may_be_tolerated) =
+        (may_be_calm(known, plan), may_be_tolerated(known, plan, placement.direction));
     let plan = match known.turn {
-        _ if !may_be_tolerated(known, plan, placement.direction) => plan,
+        _ if !may_be_calm && !may_be_tolerated => plan,
         None => return Ask(Question::Turn),
-        Some(turn) => plan_in_turn(known, plan, &turn),
+        Some(turn) if may_be_calm && turn.is_calm => Plan::Native(Reason::Calm),
+        Some(turn) if may_be_tolerated => plan_in_turn(known, plan, &turn),
+        Some(_) => plan,
     };
     match (plan, known.is_within) {
-        (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
+        (Plan::Native(_), _) | (_, Some(true)) => Go(plan),
         (_, None) => Ask(Question::Bounds),
         // Only the driver can tell its fault.
         (_, Some(false)) => natively(Reason::Unknown),

@@ -273,8 +273,6 @@ struct World {
     placement: Placement,
     is_captured: bool,
     is_within: bool,
-    is_calm: bool,
-    is_lull: bool,
     turn: Turn,
 }
 
@@ -293,8 +291,6 @@ impl World {
             placement: Some(self.placement),
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
-            is_calm: Some(self.is_calm),
-            is_lull: Some(self.is_lull),
             turn: Some(self.turn),
             ..known(&self.options, &self.request)
         }
@@ -303,8 +299,7 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        let (is_calm, is_lull, turn) = (None, None, None);
-        Known { company, depends, placement, is_captured, is_within, is_calm, is_lull, turn, ..self.known() }
+        Known { company, depends, placement, is_captured, is_within, turn: None, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -316,8 +311,6 @@ impl World {
             Question::Capture => known.is_captured = truth.is_captured,
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
-            Question::Calm => known.is_calm = truth.is_calm,
-            Question::Lull => known.is_lull = truth.is_lull,
             Question::Turn => known.turn = truth.turn,
         }
     }
@@ -370,9 +363,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), tolerated::turns());
+    let flags = (any::<bool>(), any::<bool>(), tolerated::turns());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm, is_lull, turn), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, turn), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -388,9 +381,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 placement: Placement { direction, kind, seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
                 is_within,
-                is_calm,
-                is_lull,
-                turn,
+                turn: Turn { is_calm, ..turn },
             }
         },
     )
@@ -412,7 +403,7 @@ proptest! {
             prop_assert_eq!(plan, Plan::Urgent);
             prop_assert_eq!(plan, plan_of(&supposed.known()));
         }
-        prop_assert!(questions.len() <= 7 && questions.first().is_none_or(|first| *first == Question::Company));
+        prop_assert!(questions.len() <= 6 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
     /// If the supposed facts are wrong, the driver still gets the program's call, with the word raised or not.

@@ -37,6 +37,8 @@ pub(crate) struct Others {
 /// The place of a copy of bulk among those that take turns at its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Turn {
+    /// Whether no urgent copy of another stream has gone for a while.
+    pub(crate) is_calm: bool,
     /// The wait that all copies to come above it tolerate; zero if some tolerate none, or none are to come.
     pub(crate) tolerated: Nanos,
     /// The time for which the copy keeps the engine if it goes whole.

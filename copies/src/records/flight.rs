@@ -7,10 +7,10 @@ use semaphores::{Layout, Pending};
 use terms::{Direction, Priority};
 
 use crate::records::ahead::Dependency;
-use crate::records::bulk::UnderWay;
 use crate::records::burst::Burst;
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
+use crate::records::traffic::{Traffic, UnderWay};
 use hal::locks::lock;
 
 /// The state of the word that a copy raises.
@@ -139,12 +139,12 @@ impl Flight {
     }
 
     /// Ends the copy once it has completed. Returns whether it has just done so.
-    pub(crate) fn land(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
+    pub(crate) fn land(&mut self, standing: &Standing, tickets: &Tickets, traffic: &Traffic) -> bool {
         if self.landed || !tickets.is_done(self.landing) {
             return false;
         }
         self.landed = true;
-        self.let_through(standing);
+        self.let_through(standing, traffic);
         tickets.release(self.landing);
         true
     }
@@ -162,25 +162,25 @@ impl Flight {
 
     /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back.
     /// Returns whether a marker is still to be written.
-    pub(super) fn withdraw(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
-        self.let_through(standing);
+    pub(super) fn withdraw(&mut self, standing: &Standing, tickets: &Tickets, traffic: &Traffic) -> bool {
+        self.let_through(standing, traffic);
         self.landed = true;
         tickets.release(self.landing);
         self.raise.marker().is_some()
     }
 
     /// Gives up a copy that no thread watches any more. Its tickets may still be written, so they are not given back.
-    pub(crate) fn abandon(mut self, standing: &Standing) {
-        self.let_through(standing);
+    pub(super) fn abandon(mut self, standing: &Standing, traffic: &Traffic) {
+        self.let_through(standing, traffic);
     }
 
-    fn let_through(&mut self, standing: &Standing) {
+    fn let_through(&mut self, standing: &Standing, traffic: &Traffic) {
         self.lower(standing);
         if self.waits_at.is_some() {
             standing.end_wait(self.landing);
         }
         if let Some(copy) = self.under_way.take() {
-            standing.end_turns(self.direction, copy);
+            traffic.end(copy);
         }
         self.depends_on.drain(..).for_each(|mut dependency| dependency.end_boosts(standing));
     }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_copy_that_no_thread_watches_any_more_holds_none_off() {
         let records = records();
-        flight(&records).abandon(&records.standing);
+        records.abandon(flight(&records));
         assert!(!is_up(&records));
         assert_eq!(records.tickets.outstanding(), 1, "its ticket may still be written");
     }
@@ -292,7 +292,7 @@ mod tests {
             tickets.complete(ready);
             flight.note_readiness(standing, tickets);
             assert_eq!(is_up(&records), !stood_down);
-            flight.abandon(standing);
+            records.abandon(flight);
             assert!(!is_up(&records));
         }
     }

@@ -2,55 +2,44 @@
 //! reads a clock.
 
 mod ahead;
-mod bulk;
 mod burst;
-mod calm;
-mod census;
 mod counters;
 mod crowd;
 mod flight;
 mod hold;
 mod lifts;
-mod lull;
-mod quiet;
 mod standing;
 mod statistics;
 mod ticket;
 mod told;
-mod tolerances;
 mod trace;
+mod traffic;
 
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
 use options::queues::kernel_queues;
-use semaphores::Layout;
 use terms::Direction;
 use threads::Bell;
 
 use hal::locks::lock;
 
 pub(crate) use ahead::{Ahead, Dependency};
-pub(crate) use bulk::Stay;
 pub(crate) use burst::Burst;
 #[cfg(test)]
 pub(crate) use burst::CAREFUL_COPIES;
-pub(crate) use calm::Calm;
-pub(crate) use census::Census;
 pub(crate) use counters::Counters;
 pub(crate) use crowd::Crowd;
 pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
-pub(crate) use lull::{Lull, Passed};
-pub(crate) use quiet::Quiet;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub(crate) use ticket::{Ticket, Tickets};
-pub(crate) use tolerances::Tolerances;
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
+pub(crate) use traffic::{BulkSeen, Room, Stay, Traffic};
 
 /// The records of one context, which submitters and the watcher share.
 pub(crate) struct Records {
@@ -58,12 +47,9 @@ pub(crate) struct Records {
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
-    pub(crate) calm: Calm,
-    pub(crate) lull: Lull,
     pub(crate) crowd: Crowd,
     /// By direction.
-    pub(crate) tolerances: [Tolerances; Direction::COUNT],
-    pub(crate) quiet: Quiet,
+    traffic: [Traffic; Direction::COUNT],
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
@@ -72,11 +58,23 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace, lull: Lull) -> Records {
+    /// With lulls, if there are to be any.
+    pub(crate) fn new(
+        tickets: Tickets,
+        standing: Standing,
+        counters: Counters,
+        trace: Trace,
+        has_lulls: bool,
+    ) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        let (calm, crowd, tolerances) = (Calm::default(), Crowd::new(kernel_queues()), Default::default());
-        let quiet = Quiet::new(standing.banks()[0].priorities());
-        Records { tickets, standing, counters, trace, calm, lull, crowd, tolerances, quiet, flights, bursts, bell }
+        let (crowd, traffic) = (Crowd::new(kernel_queues()), [(); Direction::COUNT].map(|()| Traffic::new(has_lulls)));
+        Records { tickets, standing, counters, trace, crowd, traffic, flights, bursts, bell }
+    }
+
+    /// The traffic of an engine.
+    #[inline(always)] // each copy looks at it
+    pub(crate) fn traffic(&self, direction: Direction) -> &Traffic {
+        &self.traffic[direction.index()]
     }
 
     /// The watcher has started: copies may be handed over.
@@ -104,7 +102,7 @@ impl Records {
         let Some(open) = flights.as_mut() else {
             // The layer has closed meanwhile, and no thread would lower for the copy.
             drop(flights);
-            return flight.abandon(&self.standing);
+            return self.abandon(flight);
         };
         open.push(flight);
         drop(flights);
@@ -139,9 +137,15 @@ impl Records {
     /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back. A
     /// marker that is still to be written stays watched, because its ticket must not be used again before.
     pub(crate) fn withdraw(&self, mut flight: Flight) {
-        if flight.withdraw(&self.standing, &self.tickets) {
+        if flight.withdraw(&self.standing, &self.tickets, self.traffic(flight.direction)) {
             self.watch(flight);
         }
+    }
+
+    /// Gives up a copy that no thread watches any more; see [`Flight::abandon`].
+    pub(crate) fn abandon(&self, flight: Flight) {
+        let traffic = self.traffic(flight.direction);
+        flight.abandon(&self.standing, traffic);
     }
 
     /// Opens all words, and lets no copy raise one, because of failures.

@@ -10,12 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::locks::lock;
-use hal::{Code, DevicePtr, Error, Result, Stream};
+use hal::{Code, DevicePtr, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
-use crate::decide::Others;
-use crate::records::bulk::{Bulk, Stay, UnderWay};
 use crate::records::lifts::{Lift, Lifts};
 use crate::records::ticket::Ticket;
 
@@ -41,8 +39,6 @@ pub(crate) struct Standing {
     aside: AtomicU8,
     /// The copies that wait for the semaphores.
     lifts: Lifts,
-    /// By direction.
-    bulk: [Bulk; Direction::COUNT],
     /// The tickets of lost copies.
     lost: Mutex<Vec<Ticket>>,
     loss: OnceLock<Error>,
@@ -54,7 +50,6 @@ impl Standing {
             banks,
             aside: AtomicU8::new(0),
             lifts: Lifts::default(),
-            bulk: Default::default(),
             lost: Mutex::default(),
             loss: OnceLock::new(),
         }
@@ -101,21 +96,6 @@ impl Standing {
     /// That copy is over.
     pub(super) fn end_wait(&self, ticket: Ticket) {
         self.lifts.end(|direction| self.bank(direction), ticket);
-    }
-
-    /// Counts a copy of bulk that is about to be submitted, and returns the bulk beside it ([`Bulk::begin`]).
-    pub(crate) fn begin_turns(&self, direction: Direction, stream: Stream, stay: Stay) -> (UnderWay, Others) {
-        self.bulk[direction.index()].begin(stream, stay)
-    }
-
-    /// That copy is over.
-    pub(super) fn end_turns(&self, direction: Direction, copy: UnderWay) {
-        self.bulk[direction.index()].end(copy);
-    }
-
-    /// The bulk of other streams that is under way on an engine.
-    pub(crate) fn bulk_beside(&self, direction: Direction, stream: Stream) -> Others {
-        self.bulk[direction.index()].beside(stream)
     }
 
     /// Lifts a copy, and those of the tickets `ahead` that were submitted before it.

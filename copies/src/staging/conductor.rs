@@ -332,7 +332,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         let Order { priority, direction, yields, .. } = self.order;
         let bank = self.means.bank;
         if yields && self.means.holds_off {
-            self.means.records.lull.end(direction);
+            self.means.records.traffic(direction).end_lull();
         }
         if priority >= self.means.highest || bank.gate_word(priority) == 0 {
             return;

@@ -3,11 +3,11 @@
 use hal::Nanos;
 use terms::Direction;
 
-use crate::decide::{Company, Others, Question, Turn, whole};
+use crate::decide::{Company, Question, Turn, whole};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::reach::Use;
-use crate::records::Passed;
+use crate::records::Room;
 use crate::submit::asked::{Asked, Placed};
 use crate::submit::batch::combine;
 use crate::submit::place::place;
@@ -17,12 +17,8 @@ impl Asked<'_> {
     /// [`crate::decide::Known::company`].
     #[inline]
     pub(super) fn company(&self, direction: Option<Direction>) -> Company {
-        let with = |direction| {
-            let bounds = self.stream.bounds_with(direction, self.priority);
-            let is_in_lull = self.stream.is_in_lull(direction, self.priority, bounds);
-            if is_in_lull { (self.priority, self.priority) } else { bounds }
-        };
-        // Copies that are left to the driver are in no census. They meet the others of their program all the same.
+        let with = |direction| self.stream.met(direction, self.priority).unwrap_or((self.priority, self.priority));
+        // Copies that are left to the driver are reserved nowhere. They meet the others of their program all the same.
         let Some(direction) = direction.filter(|direction| self.inner().options.manages(*direction)) else {
             let all = self.inner().managed().map(with);
             return all.fold((self.priority, self.priority), |all, one| (all.0.min(one.0), all.1.max(one.1)));
@@ -30,22 +26,28 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// The place of the copy among those that take turns: beside the bulk of other streams that its own count has
-    /// found, or beside that which is under way now.
+    /// The room that the copy finds on an engine.
+    pub(super) fn room(&self, direction: Direction) -> Room {
+        self.inner().records.traffic(direction).room(self.priority, self.stream.stream)
+    }
+
+    /// The place of the copy among those that take turns, in that room.
     #[inline(never)] // the drop-in, in which no copy takes turns, would be a kilobyte larger
-    pub(super) fn turn(&self, direction: Direction, counted: Option<Others>) -> Turn {
-        let (records, engine) = (&self.inner().records, self.inner().engine(direction));
-        let tolerances = &records.tolerances[direction.index()];
-        let Some((tolerated, from)) = tolerances.above(self.priority, &engine.census) else { return Turn::default() };
+    pub(super) fn turn(&self, direction: Direction, room: Room) -> Turn {
+        let engine = self.inner().engine(direction);
+        if room.tolerated == Nanos::ZERO {
+            return Turn::default();
+        }
         // No word goes behind copies of the legacy stream, and one handle means the per-thread streams of all threads.
         // The turns of staged copies are counted nowhere.
         let is_counted = !self.stream.stream.is_default() && self.inner().staging.is_none();
         Turn {
-            tolerated,
+            is_calm: false,
+            tolerated: room.tolerated,
             whole: if is_counted { whole(self.cargo.bytes()) } else { Nanos::MAX },
-            others: counted.unwrap_or_else(|| records.standing.bulk_beside(direction, self.stream.stream)),
+            others: room.others,
             channels: engine.channels_made(self.priority),
-            urgent_streams: records.quiet.count_from(from),
+            urgent_streams: room.urgent_streams,
             queues: engine.queues(),
         }
     }
@@ -80,11 +82,8 @@ impl Placed<'_> {
                 (self.known.placement, self.pieces) = (Some(placement), pieces);
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
-            Question::Calm => self.known.is_calm = Some(self.is_calm()),
-            Question::Lull => self.known.is_lull = Some(self.is_in_lull()),
             Question::Turn => {
-                let turn = |direction| self.asked.turn(direction, None);
-                self.known.turn = Some(self.known_direction().map_or_else(Turn::default, turn));
+                self.known.turn = Some(self.known_direction().map(|way| self.turn(way)).unwrap_or_default())
             }
         }
     }
@@ -99,9 +98,9 @@ impl Placed<'_> {
         let company = self.asked.company(direction);
         if self.asked.priority < company.1 && !self.ends_lull_late() {
             match direction {
-                Some(direction) if inner.options.manages(direction) => inner.records.lull.end(direction),
+                Some(direction) if inner.options.manages(direction) => inner.records.traffic(direction).end_lull(),
                 Some(_) => {}
-                None => inner.managed().for_each(|engine| inner.records.lull.end(engine)),
+                None => inner.managed().for_each(|engine| inner.records.traffic(engine).end_lull()),
             }
         }
         self.known.company = Some(company);
@@ -135,22 +134,20 @@ impl Placed<'_> {
         self.known.is_captured = Some(is_captured);
     }
 
-    /// Whether no urgent copy of another stream has gone for a while on the copy's engine. For the legacy stream there
-    /// is no calm: no word gives others their turn behind its copies.
-    fn is_calm(&self) -> bool {
-        let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
-        let Some(direction) = self.known_direction().filter(|_| !stream.is_legacy()) else { return false };
-        let records = &inner.records;
-        let lasts = || records.calm.lasts(direction, stream, inner.driver.host().now());
-        let passed = records.lull.passed(direction.index());
-        let is_own = passed == Passed::NONE || passed.only() == Some(stream);
-        is_own && !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.profile.calm.after
+    /// The time for which the copy may keep its engine.
+    fn turn(&self, direction: Direction) -> Turn {
+        Turn { is_calm: self.is_calm(direction), ..self.asked.turn(direction, self.asked.room(direction)) }
     }
 
-    /// Whether the copy is the most urgent one, and meets no bulk.
-    fn is_in_lull(&self) -> bool {
-        let Some((direction, company)) = self.known_direction().zip(self.known.company) else { return false };
-        self.asked.stream.is_in_lull(direction, self.asked.priority, company)
+    /// Whether no urgent copy of another stream has gone for a while on the copy's engine. For the legacy stream there
+    /// is no calm: no word gives others their turn behind its copies.
+    fn is_calm(&self, direction: Direction) -> bool {
+        let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
+        let calm = inner.options.profile.calm;
+        if calm.bytes_max.is_none() || stream.is_legacy() || inner.engine(direction).bank.is_raised() {
+            return false;
+        }
+        inner.records.traffic(direction).is_calm(stream, calm.after, inner.driver.host().now())
     }
 
     /// Whether a kernel reaches all of both sides. A batch of which it does not has no placement ([`combine`]).

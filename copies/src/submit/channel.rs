@@ -3,8 +3,9 @@
 
 use channels::{Refusal, Shape, Submission, chunk};
 
-use crate::decide::{Others, Setback, kernel_can};
+use crate::decide::{Setback, kernel_can};
 use crate::emulated;
+use crate::records::Room;
 use crate::submit::asked::{Planned, Went};
 use crate::submit::tracked::Hold;
 
@@ -13,12 +14,13 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_channel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.others, whole) })
+        self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.room, whole) })
     }
 
-    unsafe fn queue<'s>(&'s self, others: Others, whole: &mut Hold<'s>) -> Went<()> {
+    unsafe fn queue<'s>(&'s self, room: Option<Room>, whole: &mut Hold<'s>) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
-        let turn = self.asked.turn(self.direction(), Some(others));
+        let room = room.unwrap_or_else(|| self.asked.room(self.direction()));
+        let turn = self.asked.turn(self.direction(), room);
         let chunk = turn.chunk(inner.options.blocking_max);
         if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && kernel_can(&self.placed.known) {
             // Whole copies of other streams have come meanwhile.

@@ -43,6 +43,21 @@ use asked::{Asked, Miss, Placed, Planned, Went};
 use finish::finish;
 pub(crate) use served::submit_batch;
 
+/// What a look at the engine of a copy has found.
+#[doc(hidden)] // for crates/shim
+#[derive(Clone, Copy, Debug)]
+pub enum Look {
+    /// The copy meets no other priority: it goes natively.
+    Alone,
+    /// It may meet others.
+    Met(Met),
+}
+
+/// The company that a look has found, so that the copy need not look again.
+#[doc(hidden)] // for crates/shim
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Met(Option<Company>);
+
 /// Submits one request.
 ///
 /// # Safety
@@ -53,9 +68,24 @@ pub(crate) unsafe fn submit(
     request: &Request,
     native: Option<&Native<'_>>,
 ) -> Result<CopyHandle> {
+    // SAFETY: passed on to the caller.
+    unsafe { submit_met(stream, request, native, Met(None)) }
+}
+
+/// Submits one request, which has `met` others at a look.
+///
+/// # Safety
+/// As for [`submit`].
+#[inline(always)] // without a look it costs nothing to have had none
+pub(crate) unsafe fn submit_met(
+    stream: &Arc<StreamState>,
+    request: &Request,
+    native: Option<&Native<'_>>,
+    met: Met,
+) -> Result<CopyHandle> {
     let asked = Asked::new(stream, Cargo::One(request), native);
     // SAFETY: passed on to the caller.
-    match unsafe { asked.submit_at_once() } {
+    match unsafe { asked.submit_at_once(met) } {
         ControlFlow::Break(result) => result,
         // SAFETY: passed on to the caller.
         ControlFlow::Continue(tried) => unsafe { submit_asking(stream, Cargo::One(request), native, tried) },
@@ -81,32 +111,37 @@ pub(crate) unsafe fn submit_all(
     }
 }
 
-/// Whether a copy would go natively because it is alone. The usual case makes no call, and so needs few registers.
+/// Looks whether a copy would go natively because it is alone. The usual case makes no call, and so needs few
+/// registers.
 #[inline(always)]
-pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
+pub(crate) fn look(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> Look {
     let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
     if let Some(direction) = request.direction()
         && asked.inner().options.manages(direction)
         && (stream.is_settled(direction, priority) || (request.shape.is_linear() && asked.cargo.is_inlined(direction)))
         && asked.inner().all_may_go_at_once
     {
-        let meets_none = stream.meets_no_other(direction, priority)
-            || stream.is_in_lull(direction, priority, stream.bounds_with(direction, priority));
-        return meets_none && asked.is_alone_in((priority, priority));
+        return match stream.met(direction, priority) {
+            None if asked.goes_alone() => Look::Alone,
+            met => Look::Met(Met(met)),
+        };
     }
-    is_alone_anywhere(stream, request, priority)
+    look_anywhere(stream, request, priority)
 }
 
 #[cold]
 #[inline(never)]
-fn is_alone_anywhere(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
+fn look_anywhere(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> Look {
     let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
     let direction = request.direction();
     // A copy that never meets an engine is never announced, and need not be.
     let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
-    asked.may_go_at_once()
-        && (asked.is_settled(direction) || is_inlined())
-        && asked.is_alone_in(asked.company(direction))
+    let meets_none = || asked.company(direction) == (priority, priority);
+    match asked.may_go_at_once() && (asked.is_settled(direction) || is_inlined()) && meets_none() && asked.goes_alone()
+    {
+        true => Look::Alone,
+        false => Look::Met(Met(None)),
+    }
 }
 
 /// Has the driver make a copy that the layer does not judge, by the caller's own call.
@@ -121,10 +156,10 @@ pub(crate) fn as_it_is(
 }
 
 impl Asked<'_> {
-    /// Whether the copy would go natively in this company.
+    /// Whether the copy goes natively where it meets none but its own priority.
     #[inline(always)]
-    fn is_alone_in(&self, company: Company) -> bool {
-        let known = Known { company: Some(company), ..self.known_at_once() };
+    fn goes_alone(&self) -> bool {
+        let known = Known { company: Some((self.priority, self.priority)), ..self.known_at_once() };
         decide_alone(&known) == Some(Decision::Go(Plan::Native(Reason::Alone)))
     }
 
@@ -137,7 +172,7 @@ impl Asked<'_> {
     /// # Safety
     /// As for [`submit`].
     #[inline(always)]
-    unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
+    unsafe fn submit_at_once(&self, met: Met) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
         let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
         let Some(direction) = request.direction() else { return ControlFlow::Continue(None) };
         if request.priority.is_some_and(|priority| !inner.options.priorities.contains(priority)) {
@@ -147,23 +182,20 @@ impl Asked<'_> {
             return ControlFlow::Continue(None);
         }
         let about = |bytes| (self.priority, Some(direction), bytes);
-        // A statement is looked at last: to carry it along would cost every copy several instructions.
-        let mut known = Known { is_ready: None, ..self.known_at_once() };
-        let bounds = stream.bounds_with(direction, self.priority);
-        known.company = Some(bounds);
-        match decide(&known) {
-            // An urgent copy in a lull goes like one that is alone. No other copy pays for that question.
-            Decision::Go(Plan::Native(Reason::Alone)) | Decision::Ask(Question::Dependencies)
-                if bounds.0 == bounds.1 || stream.is_in_lull(direction, self.priority, bounds) =>
-            {
-                let began = stream.began();
-                // SAFETY: passed on to the caller.
-                let submitted = unsafe { self.copy_natively(direction) };
-                let went = submitted.map(|()| (Plan::Native(Reason::Alone), None));
-                return ControlFlow::Break(finish(stream, went, about(request.bytes()), began));
+        let Some(company) = met.0.or_else(|| stream.met(direction, self.priority)) else {
+            if !self.goes_alone() {
+                return ControlFlow::Continue(None);
             }
-            Decision::Ask(Question::Dependencies) => {}
-            _ => return ControlFlow::Continue(None),
+            let began = stream.began();
+            // SAFETY: passed on to the caller.
+            let submitted = unsafe { self.copy_natively(direction) };
+            let went = submitted.map(|()| (Plan::Native(Reason::Alone), None));
+            return ControlFlow::Break(finish(stream, went, about(request.bytes()), began));
+        };
+        // A statement is looked at last: to carry it along would cost every copy several instructions.
+        let mut known = Known { is_ready: None, company: Some(company), ..self.known_at_once() };
+        if decide(&known) != Decision::Ask(Question::Dependencies) {
+            return ControlFlow::Continue(None);
         }
         known.depends = Some(stream.ahead.may_be_below(self.priority));
         if decide(&known) != Decision::Go(Plan::Urgent) || request.ready == Some(false) {

@@ -5,8 +5,9 @@ use channels::{Shape, copy_shape};
 use hal::Result;
 use terms::Direction;
 
-use crate::decide::{Others, Plan, Reason, Setback, is_tracked};
+use crate::decide::{Plan, Reason, Setback, is_tracked};
 use crate::native::Native;
+use crate::records::Room;
 use crate::state::{SEEN_RUN_BYTES, StreamState};
 use crate::submit::asked::{Asked, Planned, Went};
 
@@ -43,13 +44,13 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_natively(&self) -> Went {
         if self.is_bulk() && self.placed.ends_lull_late() {
-            self.inner().records.lull.end(self.direction());
+            self.inner().records.traffic(self.direction()).end_lull();
         }
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
         if self.is_seen_to_end() {
             return self.go_tracked(|tracked, _| {
-                self.take_turn(tracked.others)?;
+                self.take_turn(tracked.room.unwrap_or_default())?;
                 Ok(copy()?)
             });
         }
@@ -66,12 +67,12 @@ impl Planned<'_> {
 
     /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The ticket behind it
     /// ends the turn.
-    fn take_turn(&self, others: Others) -> Went<()> {
+    fn take_turn(&self, room: Room) -> Went<()> {
         if self.plan != Plan::Native(Reason::Tolerated) {
             return Ok(());
         }
         self.engine().note_turns();
-        let turn = self.asked.turn(self.direction(), Some(others));
+        let turn = self.asked.turn(self.direction(), room);
         turn.admits_whole().then_some(()).ok_or(Setback::Occupied.into())
     }
 

@@ -8,9 +8,9 @@ use semaphores::Pending;
 use terms::Priority;
 use threads::stream_lock::Exclusive;
 
-use crate::decide::{Others, Plan, Readiness, Reason, Setback, readiness};
+use crate::decide::{Plan, Readiness, Reason, Setback, readiness};
 use crate::pool::follow;
-use crate::records::{Dependency, Flight, Raise, Stay, Ticket};
+use crate::records::{Dependency, Flight, Raise, Room, Stay, Ticket};
 use crate::submit::asked::{Planned, Went};
 use hal::locks::lock;
 
@@ -20,8 +20,8 @@ pub(super) struct Tracked {
     pub(super) ticket: Ticket,
     /// Its own word, if its kernel yields and may be lifted.
     pub(super) lift: Option<DevicePtr>,
-    /// The bulk of other streams that it meets, if it is bulk.
-    pub(super) others: Others,
+    /// The room that it finds, if it is counted as bulk.
+    pub(super) room: Option<Room>,
 }
 
 /// The hold of the stream for a copy of several calls.
@@ -92,11 +92,12 @@ impl Planned<'_> {
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
         let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
         let lift = flight.waits_at.and_then(begins);
-        let counted = stay.map(|stay| inner.records.standing.begin_turns(flight.direction, stream.stream, stay));
+        let traffic = || inner.records.traffic(self.direction());
+        let counted = stay.map(|stay| traffic().begin(flight.priority, stream.stream, stay));
         flight.under_way = counted.map(|(copy, _)| copy);
-        let others = counted.map(|(_, others)| others).unwrap_or_default();
+        let room = counted.map(|(_, room)| room);
         let mut whole = None;
-        let submitted = copy(Tracked { ticket, lift, others }, &mut whole);
+        let submitted = copy(Tracked { ticket, lift, room }, &mut whole);
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         drop(whole);
         before.into_iter().for_each(|event| inner.events.give(event));
@@ -112,7 +113,7 @@ impl Planned<'_> {
             flight.expected += lock(&stream.burst).begin(flight.direction, ticket, flight.is_pending());
         }
         if flight.is_bulk {
-            inner.records.lull.outlast(flight.direction);
+            traffic().outlast_lull();
         }
         self.lift_dependencies(&mut flight);
         stream.ahead.remember(ticket, self.asked.priority, self.direction(), &inner.records.tickets);
@@ -259,7 +260,7 @@ mod tests {
             let flight = planned.flight(stream.inner.records.tickets.take().unwrap(), Some(Readiness::Trusted));
             assert_eq!(flight.is_pending(), !stood_down);
             assert_eq!(bank.pending_at(priority), u32::from(!stood_down));
-            flight.abandon(&stream.inner.records.standing);
+            stream.inner.records.abandon(flight);
             assert_eq!(bank.pending_at(priority), 0);
         }
     }

@@ -8,22 +8,16 @@ use hal::Nanos;
 use semaphores::{Bank, Layout};
 use terms::{Direction, Priority};
 
-use crate::records::{Flight, Lull, Records, Standing};
+use crate::records::{BulkSeen, Flight, Records, Standing};
 use options::Options;
-
-/// The time without bulk after which urgent copies hold none off. Bulk that the driver makes has no flight, and much of
-/// it takes about so long.
-const LULL_AFTER: Nanos = Nanos::from_ms(1);
 
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {
-    /// Its index in every list of engines.
-    pub(super) index: usize,
+    pub(super) direction: Direction,
     pub(super) bank: Arc<Bank>,
     pub(super) flights: Vec<Flight>,
     pub(super) completed: u64,
-    /// The number of ends of lulls, and the time at which bulk was last seen under way; `None` in a lull.
-    bulk: (u64, Option<Nanos>),
+    bulk: BulkSeen,
     watchdog: Watchdog,
     /// The same for words at which no copy waits, with more patience: it opens them quietly. The copies that raised
     /// them will never complete.
@@ -37,15 +31,15 @@ pub(super) struct EngineWatch {
 }
 
 impl EngineWatch {
-    pub(super) fn new(index: usize, bank: &Arc<Bank>, options: &Options, now: Nanos) -> EngineWatch {
+    pub(super) fn new(direction: Direction, bank: &Arc<Bank>, options: &Options, now: Nanos) -> EngineWatch {
         let priorities = bank.priorities();
         let waiting = priorities.iter().filter(|priority| *priority < priorities.highest());
         EngineWatch {
-            index,
+            direction,
             bank: Arc::clone(bank),
             flights: Vec::new(),
             completed: 0,
-            bulk: (0, None),
+            bulk: BulkSeen::default(),
             watchdog: Watchdog::new(options.rescue_after, now),
             stale: Watchdog::new(patience_with_the_stale(options.rescue_after), now),
             shares: waiting.map(|level| (level, Share::new(options.profile.share, now), false)).collect(),
@@ -63,7 +57,7 @@ impl EngineWatch {
     /// engine.
     fn expected(&self, in_bursts: [Nanos; Direction::COUNT]) -> Nanos {
         let pending = self.flights.iter().filter(|flight| flight.is_pending());
-        pending.fold(in_bursts[self.index], |sum, flight| sum + flight.expected)
+        pending.fold(in_bursts[self.direction.index()], |sum, flight| sum + flight.expected)
     }
 
     /// The time of the next decision, if nothing changes before.
@@ -84,36 +78,22 @@ impl EngineWatch {
         self.flights.iter().any(|flight| flight.is_bulk)
     }
 
-    /// Lets a lull begin if no bulk has come or been on its way for a while.
-    pub(super) fn keep_lull(&mut self, lull: &Lull, now: Nanos) {
-        if !lull.is_wanted() {
-            return;
-        }
-        if self.has_bulk() && self.bulk.1.is_none() {
-            // The lull has begun right before the copy was handed over.
-            lull.end(Direction::ALL[self.index]);
-        }
-        let ends = lull.ends(self.index);
-        self.bulk = match self.bulk {
-            (seen, _) if ends != seen || self.has_bulk() => (ends, Some(now)),
-            (_, Some(at)) if now.since(at) >= LULL_AFTER => {
-                lull.begin(self.index, ends);
-                (ends, None)
-            }
-            same => same,
-        };
+    /// Lets a lull begin if no bulk has come or been in flight for a while.
+    pub(super) fn keep_lull(&mut self, records: &Records, now: Nanos) {
+        self.bulk = records.traffic(self.direction).keep_lull(self.bulk, self.has_bulk(), now);
     }
 
     /// The time at which a lull may begin.
     fn lull_at(&self) -> Nanos {
-        self.bulk.1.filter(|_| !self.has_bulk()).map_or(Nanos::MAX, |at| at + LULL_AFTER)
+        if self.has_bulk() { Nanos::MAX } else { self.bulk.lull_at() }
     }
 
     /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
-        self.grace = grace(self.blocking_max.max(records.tolerances[self.index].longest()));
+        let traffic = records.traffic(self.direction);
+        self.grace = grace(self.blocking_max.max(traffic.longest_tolerated()));
         for flight in &mut self.flights {
-            if flight.land(&records.standing, &records.tickets) {
+            if flight.land(&records.standing, &records.tickets, traffic) {
                 self.completed += 1;
                 records.counters.completed(flight.priority, now.since(flight.began));
                 records.trace.landed(flight.landing, now);

@@ -16,7 +16,7 @@ use channels::watchdog::RESCUES;
 use hal::{Host, Nanos};
 use terms::Direction;
 
-use crate::records::{Burst, Flight, Hold, Passed, Records};
+use crate::records::{Burst, Flight, Hold, Records};
 use hal::locks::lock;
 use options::Options;
 
@@ -66,14 +66,14 @@ struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     fn new(records: &'a Records, host: &'a dyn Host, options: &Options) -> Watcher<'a> {
         let now = host.now();
-        (0..Direction::COUNT).for_each(|engine| records.calm.end(engine, now));
+        Direction::ALL.into_iter().for_each(|direction| records.traffic(direction).is_urgent(now));
         Watcher {
             records,
             host,
             rescues: options.profile.watchdog,
             engines: Direction::ALL.map(|direction| {
-                let (engine, banks) = (direction.index(), records.standing.banks());
-                EngineWatch::new(engine, &banks[engine], options, now)
+                let bank = &records.standing.banks()[direction.index()];
+                EngineWatch::new(direction, bank, options, now)
             }),
             bursts: Vec::new(),
             holds: Vec::new(),
@@ -119,7 +119,7 @@ impl<'a> Watcher<'a> {
                 || self.flights().any(|flight| flight.has_news(tickets))
                 || self.holds.iter().flatten().any(|hold| hold.has_news(tickets))
                 || (!raised && self.is_raised())
-                || self.engines.iter().any(|engine| self.records.lull.passed(engine.index) != Passed::NONE)
+                || Direction::ALL.into_iter().any(|direction| self.records.traffic(direction).has_passed())
         };
         let is_watching = !self.bursts.is_empty() || self.flights().next().is_some();
         let nap = if is_watching { NAP } else { sleep::NAP_IDLE };
@@ -135,15 +135,10 @@ impl<'a> Watcher<'a> {
         let now = self.host.now();
         self.looked_at = now;
         for engine in self.engines.iter().filter(|engine| engine.is_urgent()) {
-            self.records.calm.end(engine.index, now);
+            self.records.traffic(engine.direction).is_urgent(now);
             self.urgent_at = now;
         }
-        for engine in &self.engines {
-            match self.records.lull.take_passed(engine.index) {
-                Passed::NONE => {}
-                passed => self.records.calm.end_by(engine.index, passed, now),
-            }
-        }
+        Direction::ALL.into_iter().for_each(|direction| self.records.traffic(direction).note_passed(now));
         self.note_readiness(now);
         self.note_completions(now);
         let in_bursts = self.expected_in_bursts();
@@ -153,7 +148,7 @@ impl<'a> Watcher<'a> {
             log::warn!("copies have priorities again, after the pause that an earlier message explains");
         }
         for engine in 0..self.engines.len() {
-            self.engines[engine].keep_lull(&self.records.lull, now);
+            self.engines[engine].keep_lull(self.records, now);
             self.engines[engine].keep_share(now);
             if self.rescues {
                 self.rescue(engine, now);
@@ -209,11 +204,11 @@ impl<'a> Watcher<'a> {
 
     /// The layer is closing: opens all words and gives up all copies.
     fn let_go(&mut self) {
-        let standing = &self.records.standing;
-        standing.open_all();
-        let (flights, bursts) = self.records.close();
+        let records = self.records;
+        records.standing.open_all();
+        let (flights, bursts) = records.close();
         let known = self.engines.iter_mut().flat_map(|engine| engine.flights.drain(..));
-        known.chain(flights).for_each(|flight| flight.abandon(standing));
-        self.bursts.drain(..).chain(bursts).for_each(|burst| lock(&burst).abandon(standing));
+        known.chain(flights).for_each(|flight| records.abandon(flight));
+        self.bursts.drain(..).chain(bursts).for_each(|burst| lock(&burst).abandon(&records.standing));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use copies::copy::{Reason, Request};
+use copies::copy::{Look, Met, Reason, Request};
 use copies::{Options, Overtake, Priority};
 use hal::{Context, DevicePtr, Stream};
 use threads::stream_lock::{Place, Shared, Within};
@@ -61,13 +61,15 @@ pub(crate) unsafe fn submit(
     let left_to_the_driver = |reason| Ok(stream.pass_on(reason, bytes, || native.answer()));
     let priority = if named.is_some() { named } else { process.priority(call, bytes, adopted) };
     let Some(priority) = priority else { return left_to_the_driver(Reason::LeftAlone) };
-    if let [one] = call.requests
-        && stream.is_alone(one, priority)
-    {
-        return left_to_the_driver(Reason::Alone);
-    }
+    let met = match call.requests {
+        [one] => match stream.look(one, priority) {
+            Look::Alone => return left_to_the_driver(Reason::Alone),
+            Look::Met(met) => met,
+        },
+        _ => Met::default(),
+    };
     // SAFETY: passed on to the caller.
-    unsafe { submit_among_others(process, adopted, call, priority) }
+    unsafe { submit_among_others(process, adopted, call, priority, met) }
 }
 
 /// Makes a copy that may meet others.
@@ -80,6 +82,7 @@ unsafe fn submit_among_others(
     adopted: &Adopted,
     call: &Call<'_>,
     priority: Priority,
+    met: Met,
 ) -> hal::Result<u32> {
     let (bytes, native, stream) = (call.bytes(), call.native, &adopted.copies);
     if !process.is_current(adopted) {
@@ -95,7 +98,7 @@ unsafe fn submit_among_others(
     // SAFETY: passed on to the caller.
     let submitted = unsafe {
         match call.requests {
-            [one] => stream.memcpy_through(&[one.at(priority)], native),
+            [one] => stream.memcpy_met(&one.at(priority), native, met),
             several => {
                 let requests: Vec<Request> = several.iter().map(|request| request.at(priority)).collect();
                 stream.memcpy_through(&requests, native)

@@ -2,7 +2,7 @@
 
 /// The direction of a copy. Each direction is an engine of its own: H2D never contends with D2H (facts, section 1).
 ///
-/// A direction names the engine, and so the words, the census and the statistics of a copy. The pair of devices of a
+/// A direction names the engine, and so the words, the traffic and the statistics of a copy. The pair of devices of a
 /// peer copy is no part of it: a context has one engine for all its peers, as long as no measurement tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {

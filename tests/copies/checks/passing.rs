@@ -1,7 +1,7 @@
 //! Copies that are passed on: pageable memory, captures, and all copies while the layer is off, alone or told to.
 
 use hal::{CaptureMode, CaptureStatus, Shape, Side};
-use overtake::copy::{Plan, Reason};
+use overtake::copy::{Look, Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
 
@@ -89,7 +89,7 @@ pub fn reasons(rig: &Rig) -> Outcome {
         let low = overtake.adopt(rig.stream()?, level(1))?;
         let _high = with_urgent.then(|| overtake.adopt(rig.stream()?, level(3)).map_err(Failure::from)).transpose()?;
         let request = doors::request((place::Side::Device(memory.1), 0), (place::Side::Host(&memory.0), 0), BYTES);
-        let said_alone = low.is_alone(&request, level(1));
+        let said_alone = matches!(low.look(&request, level(1)), Look::Alone);
         let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
         handle.wait()?;
         same("the question that calls no driver", &said_alone, &(handle.plan() == Plan::Native(Reason::Alone)))?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver, Nanos};
-use overtake::copy::{CopyHandle, Plan, Reason};
+use overtake::copy::{CopyHandle, Look, Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
 use softgpu::Connections;
@@ -30,7 +30,7 @@ pub fn one_copy_queue() -> Outcome {
                 let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
                 let low = overtake.adopt(rig.stream()?, level(1))?;
                 let request = doors::request((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0), BYTES);
-                ensure!(!low.is_alone(&request, level(1)), "it goes natively for another reason");
+                ensure!(matches!(low.look(&request, level(1)), Look::Met(_)), "it goes natively for another reason");
                 let _high = overtake.adopt(rig.stream()?, level(3))?;
                 let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
                 same("the plan", &handle.plan(), &Plan::Native(Reason::StoodDown))?;

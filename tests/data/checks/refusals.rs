@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use hal::Nanos;
 use overtake::data::{Array, ArrayOptions, Arrays, discard, read, read_write};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::pipeline::{Pipeline, PipelineOptions};
@@ -175,14 +176,19 @@ pub fn closed(rig: &Rig) -> Outcome {
     each(rig, &SUBMISSIONS, close, is_closed)
 }
 
-/// The dispatcher is full: of tasks that are held.
+/// The dispatcher is full: of tasks that are held. On a device the copies of a section end meanwhile, and their places
+/// are free again, so it is filled until a while brings no place.
 pub fn full(rig: &Rig) -> Outcome {
     let fill = |home: &mut Home| {
-        let mut held = Vec::new();
+        let (mut held, mut before) = (Vec::new(), None);
         loop {
             match home.tasks.join("held").held().submit() {
                 Ok(task) => held.push(task),
-                Err(Error::Refused(_)) => return Ok(held),
+                Err(Error::Refused(_)) if before == Some(held.len()) => return Ok(held),
+                Err(Error::Refused(_)) => {
+                    before = Some(held.len());
+                    rig.driver().host().sleep(Nanos::from_ms(2));
+                }
                 Err(error) => return Err(error.into()),
             }
         }

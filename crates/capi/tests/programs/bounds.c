@@ -151,9 +151,12 @@ static int opens_and_leaves(void *data)
     return 0;
 }
 
-/* An end that is left in the function of a task is left, so the other one does not wait for ever. */
-static void inside(Tasks *tasks)
+/* An end that is left in the function of a task is left, so the other one does not wait for ever. The close waits for the
+ * threads that leave: those after this find none, and no memory that comes back late. */
+static void inside(void)
 {
+    Dispatcher *dispatcher = new_dispatcher();
+    Tasks *tasks = new_tasks(dispatcher);
     for (int is_consumer = 0; is_consumer < 2; is_consumer++) {
         Pipeline *line = NULL;
         End *ends[2] = {NULL, NULL};
@@ -175,6 +178,7 @@ static void inside(Tasks *tasks)
         OK(overtake_pipeline_leave(ends[!is_consumer]));
         OK(overtake_pipeline_free(line));
     }
+    OK(overtake_dispatcher_close(dispatcher));
 }
 
 static atomic_int is_leaving;
@@ -344,7 +348,7 @@ int main(void)
     counts(tasks);
     timed_waits(dispatcher);
     times_of_pipelines(tasks);
-    inside(tasks);
+    inside();
     left_beside_the_end(tasks);
     last_errors();
     refused_steps(tasks);

@@ -199,8 +199,8 @@ fn judge(id: usize, change: Change, trials: &[Trial]) -> Result<Judged, String> 
         if begin.elapsed() > CHANGE_MAX {
             break;
         }
-        if trial.fails(id)? {
-            return Ok(Judged { change, caught_by: Some(trial.title()), passed });
+        if let Some(how) = trial.fails(id)? {
+            return Ok(Judged { change, caught_by: Some(format!("{} ({how})", trial.title())), passed });
         }
         passed += 1;
     }

@@ -43,13 +43,18 @@ impl Trial {
         command
     }
 
-    /// Whether it fails with the change.
-    pub fn fails(&self, mutant: usize) -> Result<bool, String> {
+    /// How it fails with the change, if it does.
+    pub fn fails(&self, mutant: usize) -> Result<Option<&'static str>, String> {
         let limit = Duration::from_millis(self.time_ms * u64::from(SLOWNESS_MAX));
         let limit = limit.max(Duration::from_secs(SECONDS_MIN));
         let status =
             self.command(&mutant.to_string(), limit).status().map_err(|error| format!("timeout: {error}\n"))?;
-        Ok(!status.success())
+        Ok(match status.code() {
+            Some(0) => None,
+            // What `timeout` returns. On a busy machine that may be chance.
+            Some(124 | 137) => Some("not in time"),
+            _ => Some("failed"),
+        })
     }
 
     /// Runs it without a change. Returns whether it passes in time.
