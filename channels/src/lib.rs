@@ -6,7 +6,7 @@
 //! with the application's stream. No operation that waits for a semaphore ever enters an application's stream,
 //! because a waiting stream blocks all others in its hardware queue (facts, section 4).
 //!
-//! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`retreat`], [`strikes`], [`share`],
+//! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`breaker`], [`share`],
 //! [`fold`]); the others submit ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
 //!
 //! # Example
@@ -69,14 +69,13 @@
 
 pub mod attention;
 pub mod bracket;
+pub mod breaker;
 pub mod channel;
 pub mod chunk;
 pub mod fold;
 pub mod pace;
 pub mod probe;
-pub mod retreat;
 pub mod share;
-pub mod strikes;
 mod submit;
 mod turn;
 pub mod watchdog;

@@ -15,7 +15,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use channels::strikes::Strikes;
+use channels::attention::Attention;
+use channels::breaker::{Breaker, Limits};
 use hal::{Code, DevicePtr, Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 use threads::Bell;
@@ -36,6 +37,9 @@ pub(crate) use load::Load;
 use probe::Gates;
 use scout::Scout;
 
+/// The take-overs that are borne.
+const STRIKES: Limits = Limits { failures_max: 4, forgive_every: Nanos::from_ms(1_000) };
+
 /// Closing waits this long for threads whose calls may keep all others out. A thread that is inside longer has its call
 /// in another context, and waits for no work of this one: no thread may use a context during its destruction.
 const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
@@ -54,8 +58,9 @@ pub(crate) struct Guard {
     events: Arc<Pool<Event>>,
     carriers: Vec<Carrier>,
     patience: Nanos,
-    /// The take-overs that are not forgiven yet. A program that causes many runs better without guarded copies.
-    strikes: Mutex<Strikes>,
+    /// The take-overs that are not forgiven yet, and whether the host lets the rescuer look in time. A program that
+    /// causes many runs better without guarded copies.
+    strikes: Mutex<(Breaker<1>, Attention)>,
     given_up: AtomicBool,
     retreated: AtomicBool,
     /// The context is gone, and all copies with it.
@@ -94,7 +99,7 @@ impl Guard {
             events: Arc::default(),
             carriers: Vec::new(),
             patience: options.patience,
-            strikes: Mutex::default(),
+            strikes: Mutex::new((Breaker::new(STRIKES, driver.host().now()), Attention::default())),
             given_up: AtomicBool::new(false),
             retreated: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
@@ -173,7 +178,7 @@ impl Guard {
     fn stand_back(&self, memory: Option<&Range<u64>>) {
         let host = self.driver.host();
         let since = host.now();
-        let suspects = lock(&self.strikes).unforgiven(since) > 0;
+        let suspects = lock(&self.strikes).0.unforgiven(0, since) > 0;
         for carrier in &self.carriers {
             while !carrier.stand_back(since, memory, suspects) {
                 host.sleep(Nanos::from_us(5));
@@ -250,7 +255,9 @@ impl Guard {
     /// Lets copies be guarded again when the pause is over. Returns the end of the pause, if it is not over.
     fn resume_in_time(&self, now: Nanos, wanted: Nanos) -> Option<Nanos> {
         let mut strikes = lock(&self.strikes);
-        let (ends, until) = (strikes.note_look(now, wanted), strikes.pause_until());
+        let (breaker, attention) = &mut *strikes;
+        attention.look(now, wanted);
+        let (ends, until) = (breaker.close_if_over(now), breaker.open_until());
         drop(strikes);
         if ends {
             self.retreated.store(false, Ordering::Relaxed);
@@ -264,17 +271,18 @@ impl Guard {
     /// without copy kernels for a while.
     fn strike(&self, now: Nanos) {
         let mut strikes = lock(&self.strikes);
-        let Some(count) = strikes.add(now) else { return };
-        if self.retreated.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let pause = strikes.pause(now);
+        let (breaker, attention) = &mut *strikes;
+        // On a starved host it tells nothing of the program.
+        let pause = if attention.is_starved(now) { None } else { breaker.fail(0, now) };
         drop(strikes);
+        let Some(pause) = pause else { return };
+        self.retreated.store(true, Ordering::Relaxed);
         self.records.counters.stood_down();
         log::warn!(
-            "bulk copies go by copy engine for {:.0} s, unprioritised: {count} times in a row the program's kernels \
+            "bulk copies go by copy engine for {:.0} s, unprioritised: {} times in a row the program's kernels \
              left no multiprocessor to a copy kernel for {}.",
             pause.as_secs(),
+            STRIKES.failures_max,
             self.patience
         );
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use channels::share::Share;
-use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
+use channels::watchdog::{Observation, Watchdog};
 use hal::Nanos;
 use semaphores::{Bank, Layout};
 use terms::{Direction, Priority};
@@ -19,8 +19,8 @@ pub(super) struct EngineWatch {
     pub(super) completed: u64,
     bulk: BulkSeen,
     watchdog: Watchdog,
-    /// The watchdog for words at which no copy waits: it opens them quietly, and only after a long time. The copies
-    /// that raised them will never complete.
+    /// The same for words at which no copy waits, with more patience: it opens them quietly. The copies that raised
+    /// them will never complete.
     stale: Watchdog,
     /// For each priority that may have to wait: its share of the engine, and whether it may pass now.
     shares: Vec<(Priority, Share, bool)>,
@@ -33,7 +33,6 @@ pub(super) struct EngineWatch {
 impl EngineWatch {
     pub(super) fn new(direction: Direction, bank: &Arc<Bank>, options: &Options, now: Nanos) -> EngineWatch {
         let priorities = bank.priorities();
-        let patience = Patience { rescue_after: options.rescue_after, rescues_max: options.profile.rescues_max };
         let waiting = priorities.iter().filter(|priority| *priority < priorities.highest());
         EngineWatch {
             direction,
@@ -41,8 +40,8 @@ impl EngineWatch {
             flights: Vec::new(),
             completed: 0,
             bulk: BulkSeen::default(),
-            watchdog: Watchdog::new(patience, now),
-            stale: Watchdog::new(patience_with_the_stale(patience), now),
+            watchdog: Watchdog::new(options.rescue_after, now),
+            stale: Watchdog::new(patience_with_the_stale(options.rescue_after), now),
             shares: waiting.map(|level| (level, Share::new(options.profile.share, now), false)).collect(),
             grace: grace(options.blocking_max),
             blocking_max: options.blocking_max,
@@ -124,21 +123,19 @@ impl EngineWatch {
     }
 
     /// Rescues copies that wait at a raised word for too long. A word at which none waits does no harm: an urgent copy
-    /// may take long for other reasons.
-    pub(super) fn judge(
-        &mut self,
-        standing: &Standing,
-        in_bursts: [Nanos; Direction::COUNT],
-        now: Nanos,
-        starved: bool,
-    ) -> Verdict {
+    /// may take long for other reasons. Returns whether it did.
+    pub(super) fn rescue(&mut self, standing: &Standing, in_bursts: [Nanos; Direction::COUNT], now: Nanos) -> bool {
         let (raised, expected, completed) = (self.bank.is_raised(), self.expected(in_bursts), self.completed);
-        let seen = Observation { now, raised, completed, expected, starved };
-        if self.stale.step(seen) != Verdict::Fine {
+        let seen = Observation { now, raised, completed, expected };
+        if self.stale.step(seen) {
             self.bank.open_all();
         }
         let raised = self.flights.iter().any(|flight| flight.is_held(standing));
-        self.watchdog.step(Observation { raised, ..seen })
+        let is_rescue = self.watchdog.step(Observation { raised, ..seen });
+        if is_rescue {
+            self.bank.open_all();
+        }
+        is_rescue
     }
 
     /// The number of rescues here so far.
@@ -153,6 +150,6 @@ fn grace(blocking_max: Nanos) -> Nanos {
 }
 
 /// The patience with words at which no copy waits: they do no harm until one comes.
-fn patience_with_the_stale(patience: Patience) -> Patience {
-    Patience { rescue_after: Nanos(patience.rescue_after.0.saturating_mul(20)), rescues_max: u32::MAX }
+fn patience_with_the_stale(patience: Nanos) -> Nanos {
+    Nanos(patience.0.saturating_mul(20))
 }

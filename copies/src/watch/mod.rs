@@ -11,8 +11,8 @@ mod sleep;
 use std::sync::{Arc, Mutex};
 
 use channels::attention::Attention;
-use channels::retreat::Retreat;
-use channels::watchdog::Verdict;
+use channels::breaker::{Breaker, Limits};
+use channels::watchdog::RESCUES;
 use hal::{Host, Nanos};
 use terms::Direction;
 
@@ -58,8 +58,8 @@ struct Watcher<'a> {
     looked_at: Nanos,
     /// Whether the host lets the thread look in time.
     attention: Attention,
-    /// The time at which words are raised again after the layer stood down.
-    retreat: Retreat,
+    /// Open while the layer has stood down, after too many rescues of an engine.
+    breaker: Breaker<{ Direction::COUNT }>,
     urgent_at: Nanos,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Watcher<'a> {
             holds: Vec::new(),
             looked_at: now,
             attention: Attention::default(),
-            retreat: Retreat::default(),
+            breaker: Breaker::new(Limits { failures_max: options.profile.rescues_max, ..RESCUES }, now),
             urgent_at: Nanos::ZERO,
         }
     }
@@ -112,7 +112,7 @@ impl<'a> Watcher<'a> {
         let in_bursts = self.expected_in_bursts();
         let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts, self.rescues));
         let holds = self.holds.iter().flatten().map(|hold| hold.deadline(self.looked_at));
-        let deadline = decisions.chain(holds).chain(self.retreat.until()).fold(Nanos::MAX, Nanos::min);
+        let deadline = decisions.chain(holds).chain(self.breaker.open_until()).fold(Nanos::MAX, Nanos::min);
         let (raised, tickets) = (self.is_raised(), &self.records.tickets);
         let mut news = || {
             self.records.bell.count() != rung
@@ -143,7 +143,7 @@ impl<'a> Watcher<'a> {
         self.note_completions(now);
         let in_bursts = self.expected_in_bursts();
         self.engines.iter_mut().for_each(|engine| engine.doubt(&self.records.standing, in_bursts, now));
-        if self.retreat.end_if_over(now) {
+        if self.breaker.close_if_over(now) {
             self.records.resume();
             log::warn!("copies have priorities again, after the pause that an earlier message explains");
         }
@@ -180,19 +180,17 @@ impl<'a> Watcher<'a> {
 
     fn rescue(&mut self, engine: usize, now: Nanos) {
         let in_bursts = self.expected_in_bursts();
-        let engine = &mut self.engines[engine];
-        match engine.judge(&self.records.standing, in_bursts, now, self.attention.is_starved(now)) {
-            Verdict::Fine => return,
-            Verdict::Rescue => {
-                engine.bank.open_all();
-                log::debug!(
-                    "no copy made progress while bulk waited, so bulk goes on ({} such rescues)",
-                    engine.rescues()
-                );
-            }
-            Verdict::StandDown => {
+        let watch = &mut self.engines[engine];
+        if !watch.rescue(&self.records.standing, in_bursts, now) {
+            return;
+        }
+        let rescues = watch.rescues();
+        // A rescue on a starved host tells nothing of the device.
+        let pause = if self.attention.is_starved(now) { None } else { self.breaker.fail(engine, now) };
+        match pause {
+            None => log::debug!("no copy made progress while bulk waited, so bulk goes on ({rescues} such rescues)"),
+            Some(pause) => {
                 self.records.stand_down();
-                let (rescues, pause) = (engine.rescues(), self.retreat.begin(now));
                 log::warn!(
                     "stood down to plain copies, without priorities, for {:.0} s after {rescues} rescues: no copy made \
                      progress while bulk waited, most likely because bulk and the urgent copy share a hardware queue. \

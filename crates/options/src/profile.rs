@@ -1,7 +1,7 @@
 //! The values that nobody has to choose, as they were measured: constants of a deployment, which tests change.
 
 use channels::share::ShareOptions;
-use channels::watchdog::Patience;
+use channels::watchdog::RESCUES;
 use hal::Nanos;
 use semaphores::Kind;
 
@@ -177,7 +177,7 @@ impl Profile {
         lull: false,
         staging_bytes_min: 0,
         staging_slots: 0,
-        rescues_max: Patience::DEFAULT.rescues_max,
+        rescues_max: RESCUES.failures_max,
         watchdog: true,
         in_stream_brackets: false,
         counters_from: 0,

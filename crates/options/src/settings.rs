@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use channels::watchdog::Patience;
+use channels::watchdog::RESCUE_AFTER;
 use hal::Nanos;
 use terms::{Direction, Priorities};
 
@@ -224,7 +224,7 @@ impl Default for Options {
             whole_bulk: false,
             peer_gbps: None,
             guard: GuardOptions::default(),
-            rescue_after: Patience::DEFAULT.rescue_after,
+            rescue_after: RESCUE_AFTER,
             launches_block: false,
             load_ahead_kernels_max: 0,
             staging: false,
