@@ -7,7 +7,7 @@ use hal::Nanos;
 use terms::{Direction, Priority};
 
 use crate::inner::Inner;
-use crate::records::Traffic;
+use crate::records::{Owner, Reservation, Traffic};
 
 /// Copies of a priority are to come, from [`crate::Overtake::expect`] until this is dropped.
 ///
@@ -50,21 +50,22 @@ pub struct Expected {
     inner: Arc<Inner>,
     priority: Priority,
     direction: Option<Direction>,
-    /// The wait that is tolerated; zero if none is.
+    /// The wait that each copy may have; zero if none.
     tolerated: Nanos,
 }
 
 impl Expected {
     pub(crate) fn new(inner: &Arc<Inner>, priority: Priority, direction: Option<Direction>) -> Expected {
-        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated: Nanos::ZERO };
-        expected.traffic().for_each(|traffic| traffic.reserve(priority, Nanos::ZERO));
+        let tolerated = inner.options.wait_budget;
+        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated };
+        expected.traffic().for_each(|traffic| traffic.reserve(expected.reservation()));
         expected
     }
 
     /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
     /// while all that are expected above them tolerate a wait: bulk in both directions at once keeps nine tenths of its
-    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none. There have to be channels, and
-    /// `whole_bulk` has to be off.
+    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none, and an owner that does not say
+    /// tolerates what the option `wait_budget_us` says. `whole_bulk` has to be off, and chunks need channels.
     ///
     /// Such a copy goes as it is if it takes no longer than that: one of 4 MiB where 150 us are tolerated, while no
     /// other stream has bulk under way on the engine. Behind two streams of bulk an urgent copy waits for three of
@@ -100,9 +101,14 @@ impl Expected {
     /// # Ok::<(), hal::Error>(())
     /// ```
     pub fn tolerating(mut self, wait: Nanos) -> Expected {
-        let before = std::mem::replace(&mut self.tolerated, wait);
-        self.traffic().for_each(|traffic| traffic.tolerate(self.priority, [before, wait]));
+        let before = self.reservation();
+        self.tolerated = wait;
+        self.traffic().for_each(|traffic| traffic.state(before, self.reservation()));
         self
+    }
+
+    fn reservation(&self) -> Reservation {
+        Reservation { priority: self.priority, wait: self.tolerated, owner: Owner::Expectation }
     }
 
     /// That of the directions whose copies have priorities, among those that it is for.
@@ -139,6 +145,6 @@ impl Drop for Expected {
         if self.inner.is_of_parent() {
             return std::mem::forget(Arc::clone(&self.inner));
         }
-        self.traffic().for_each(|traffic| traffic.release(self.priority, self.tolerated));
+        self.traffic().for_each(|traffic| traffic.release(self.reservation()));
     }
 }

@@ -3,8 +3,8 @@
 use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
+use crate::decide::budget::Budget;
 use crate::decide::plan::Plan;
-use crate::decide::turn::Turn;
 use crate::placement::Placement;
 use options::Options;
 
@@ -48,8 +48,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_together: Option<bool>,
     /// Whether both sides lie within their allocations.
     pub(crate) is_within: Option<bool>,
-    /// Its place among those that take turns at its engine.
-    pub(crate) turn: Option<Turn>,
+    /// How long those above it may wait.
+    pub(crate) budget: Option<Budget>,
     /// The last plan, and the reason why it failed.
     pub(crate) setback: Option<(Plan, Setback)>,
 }
@@ -77,7 +77,7 @@ impl<'a> Known<'a> {
             is_served: false,
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
-            turn: None,
+            budget: None,
             setback: None,
         }
     }
@@ -106,8 +106,8 @@ pub(crate) enum Question {
     Together,
     /// `is_within`, from the driver.
     Bounds,
-    /// `turn`, from the engine.
-    Turn,
+    /// `budget`, from the engine.
+    Budget,
 }
 
 /// The reason why a plan failed. No part of the copy is on its way then.

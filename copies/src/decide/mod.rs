@@ -18,8 +18,8 @@
 //! | whose last plan came to nothing | natively; by kernel, if a channel was occupied and the kernel can |
 //! | whose memory is unknown, managed or pageable | natively |
 //! | on one device, or between two where `peer_gbps` is off | natively |
-//! | that is below another and has `gate_bytes_min` | *gated*, see below |
-//! | that is below another and above none | natively: it delays an urgent copy by microseconds |
+//! | that is below another and costs more than the *floor* | *gated*, see below |
+//! | that is below another and above none | natively: no urgent copy notices it |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
 //! | where semaphores are emulated (`emulated.rs`) | in chunks through a channel |
 //! | with `whole_bulk`, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
@@ -27,20 +27,20 @@
 //!
 //! Urgently is natively in its own stream, with its word raised until the copy has completed.
 //!
+//! A copy may keep the engine for as long as those above it may wait: that is its wait budget (`budget.rs`). It costs
+//! the time of all its bytes, if it goes whole.
+//!
 //! | a gated copy | goes |
 //! |---|---|
-//! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
-//! | the same, of `Profile::calm.bytes_max` at most and on a calm engine | natively, at full speed |
-//! | any, above none, where all above tolerate it *in its turn*, see below | natively, with a word behind it |
-//! | one that would go by kernel, where all above tolerate a wait for *chunks*, see below | in chunks |
+//! | for a kernel, above none, in a calm, that costs no more than the *idle* budget | natively, at full speed |
+//! | of one row, above none, whose turn and those of others cost no more than is *stated* | natively, with a word |
+//! | for a kernel, where what is stated has room for chunks | in chunks that cost their share of it |
+//! | of the profile's `kernel_bytes_min` and `guard_bytes_min`, if the kernel can: it is for a kernel | by kernel, yielding |
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! The owners of copies to come may tolerate a wait for bulk, where `Profile::transport` is `Auto` and there are
-//! channels. The engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes
-//! goes as it is where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than
-//! the least patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of
-//! that time.
+//! A kernel is guarded if the profile says so. The owners of copies to come state how long these may wait, or have
+//! the option `wait_budget_us` do so; it counts where `whole_bulk` is off.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -59,12 +59,12 @@
 //! kernel an urgent copy on the engine takes about as long as on an idle GPU, bulk keeps nine tenths of its bandwidth,
 //! and no copy waits in a hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that waits.
 
+mod budget;
 mod known;
 mod plan;
 mod readiness;
 #[cfg(test)]
 mod tests;
-mod turn;
 
 use hal::MemoryKind;
 use terms::{Direction, Priority};
@@ -72,10 +72,11 @@ use terms::{Direction, Priority};
 use crate::placement::Placement;
 use options::{Options, Transport, UrgentTransport};
 
+pub(crate) use budget::{Budget, Others, cost};
+use budget::{floor, idle};
 pub(crate) use known::{Company, Decision, Known, Question, Setback};
 pub use plan::{Plan, Reason};
 pub(crate) use readiness::{Readiness, readiness};
-pub(crate) use turn::{Others, Turn, whole};
 
 use Decision::{Ask, Go};
 
@@ -158,8 +159,7 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
 /// Whether urgent copies that meet the copy go by kernel, and those that meet none natively.
 fn is_passed_by_kernels(known: &Known<'_>) -> bool {
     let options = known.options;
-    let is_short = known.cargo.bytes() < options.profile.gate_bytes_min;
-    options.profile.lull && options.urgent_transport() == UrgentTransport::Kernel && !is_short
+    options.profile.lull && options.urgent_transport() == UrgentTransport::Kernel && !is_short(known)
 }
 
 fn natively(reason: Reason) -> Decision {
@@ -208,13 +208,12 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
     if let Plan::Native(_) | Plan::Urgent = plan {
         return Go(plan);
     }
-    let (may_be_calm, may_be_tolerated) =
-        (may_be_calm(known, plan), may_be_tolerated(known, plan, placement.direction));
-    let plan = match known.turn {
-        _ if !may_be_calm && !may_be_tolerated => plan,
-        None => return Ask(Question::Turn),
-        Some(turn) if may_be_calm && turn.is_calm => Plan::Native(Reason::Calm),
-        Some(turn) if may_be_tolerated => plan_in_turn(known, plan, &turn),
+    let (may_idle, may_be_stated) = (may_idle(known, plan), may_be_stated(known, plan, placement.direction));
+    let plan = match known.budget {
+        _ if !may_idle && !may_be_stated => plan,
+        None => return Ask(Question::Budget),
+        Some(budget) if may_idle && budget.is_calm => Plan::Native(Reason::Calm),
+        Some(budget) if may_be_stated => plan_within(known, plan, &budget),
         Some(_) => plan,
     };
     match (plan, known.is_within) {
@@ -225,33 +224,37 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
     }
 }
 
-/// Whether the copy goes natively if its engine is calm: it is bulk that no other copy yields to.
-fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
-    let fits = known.options.profile.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
-    fits && plan == Plan::Kernel { raises: false } && !known.is_served
+/// Whether the copy costs no more than the idle budget, and that may be spent on it: it is bulk that no other copy
+/// yields to.
+fn may_idle(known: &Known<'_>, plan: Plan) -> bool {
+    plan == Plan::Kernel { raises: false } && !known.is_served && cost(known.cargo.bytes()) <= idle(known.options)
 }
 
-/// Whether the copy may keep the engine for longer if all above it tolerate that.
-fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
-    let options = known.options;
-    let is_free =
-        options.transport_of(direction) == Transport::Auto && options.profile.channels && direction.has_host_side();
+/// Whether a stated budget may be spent on the copy.
+fn may_be_stated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
+    let is_free = known.options.transport_of(direction) == Transport::Auto && direction.has_host_side();
     is_free && !known.is_served && matches!(plan, Plan::Kernel { .. } | Plan::Engine { raises: false })
 }
 
-/// The plan of such a copy, as far as all above it tolerate a wait.
-fn plan_in_turn(known: &Known<'_>, plan: Plan, turn: &Turn) -> Plan {
+/// The plan of such a copy, as far as what all above it state allows another one.
+fn plan_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> Plan {
     // A copy that holds others off would pass none of them in its turn.
     let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false });
     // Another thread has taken the turn if the copy has tried that.
     let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
+    let may_be_cut = known.options.profile.channels && budget.admits_chunks(known.options.blocking_max);
     match plan {
-        _ if may_be_whole && !is_refused && known.cargo.is_row() && turn.admits_whole() => {
+        _ if may_be_whole && !is_refused && known.cargo.is_row() && budget.admits_whole() => {
             Plan::Native(Reason::Tolerated)
         }
-        Plan::Kernel { raises } if turn.admits_chunks(known.options.blocking_max) => Plan::Engine { raises },
+        Plan::Kernel { raises } if may_be_cut => Plan::Engine { raises },
         _ => plan,
     }
+}
+
+/// Whether the copy costs so little that no owner of urgent copies notices it.
+fn is_short(known: &Known<'_>) -> bool {
+    cost(known.cargo.bytes()) < floor(known.options)
 }
 
 fn has_failed(known: &Known<'_>) -> bool {
@@ -294,12 +297,11 @@ fn obstacle(options: &Options, placement: &Placement) -> Option<Reason> {
 /// The plan of a copy that meets other priorities on its engine.
 fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Company) -> Plan {
     let (waits, raises) = (known.priority < highest, known.priority > lowest);
-    let (options, bytes) = (known.options, known.cargo.bytes());
-    let transport = options.transport_of(placement.direction);
+    let transport = known.options.transport_of(placement.direction);
     if known.is_served {
         return served_plan(known, transport, raises);
     }
-    if waits && bytes >= options.profile.gate_bytes_min && transport != Transport::Native {
+    if waits && !is_short(known) && transport != Transport::Native {
         return gated_plan(known, transport, raises);
     }
     if !raises {

@@ -17,6 +17,8 @@ use crate::request::Request;
 #[cfg(test)]
 mod away;
 #[cfg(test)]
+mod before;
+#[cfg(test)]
 mod calm;
 #[cfg(test)]
 mod guarded;
@@ -48,7 +50,7 @@ fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
         placement: Some(placement(Direction::HostToDevice)),
         is_captured: Some(false),
         is_within: Some(true),
-        turn: Some(Turn::default()),
+        budget: Some(Budget::default()),
         ..Known::of(options, Cargo::One(request), at(1))
     }
 }
@@ -273,7 +275,7 @@ struct World {
     placement: Placement,
     is_captured: bool,
     is_within: bool,
-    turn: Turn,
+    budget: Budget,
 }
 
 impl World {
@@ -291,7 +293,7 @@ impl World {
             placement: Some(self.placement),
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
-            turn: Some(self.turn),
+            budget: Some(self.budget),
             ..known(&self.options, &self.request)
         }
     }
@@ -299,7 +301,7 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        Known { company, depends, placement, is_captured, is_within, turn: None, ..self.known() }
+        Known { company, depends, placement, is_captured, is_within, budget: None, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -311,7 +313,7 @@ impl World {
             Question::Capture => known.is_captured = truth.is_captured,
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
-            Question::Turn => known.turn = truth.turn,
+            Question::Budget => known.budget = truth.budget,
         }
     }
 
@@ -366,7 +368,7 @@ fn worlds() -> impl Strategy<Value = World> {
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
     let flags = (any::<bool>(), any::<bool>(), tolerated::turns());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm, turn), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, budget), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -382,7 +384,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 placement: Placement { direction, kind, seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
                 is_within,
-                turn: Turn { is_calm, ..turn },
+                budget: Budget { is_calm, ..budget },
             }
         },
     )

@@ -39,7 +39,7 @@ pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub(crate) use ticket::{Ticket, Tickets};
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
-pub(crate) use traffic::{BulkSeen, Room, Stay, Traffic};
+pub(crate) use traffic::{BulkSeen, Owner, Reservation, Room, Stay, Traffic};
 
 /// The records of one context, which submitters and the watcher share.
 pub(crate) struct Records {

@@ -1,6 +1,6 @@
 //! The traffic of an engine: the copies to come, which streams and other owners have reserved, and those in flight.
 //!
-//! A reservation has a priority, and the wait for bulk that its owner tolerates. An open stream makes one for each
+//! A reservation has a priority, and the wait for bulk that its owner states. An open stream makes one for each
 //! priority that it copies with, and an expectation one ([`crate::Expected`]), whoever holds it: tasks, pipelines, a
 //! program. A copy learns from them whether it can overtake another or be overtaken, and for how long it may keep the
 //! engine.
@@ -24,7 +24,7 @@ use hal::{Nanos, Stream};
 use terms::Priority;
 
 use book::Book;
-pub(crate) use book::{Room, Stay, UnderWay};
+pub(crate) use book::{Owner, Reservation, Room, Stay, UnderWay};
 use urgent::{Passed, Urgent};
 
 use crate::decide::Company;
@@ -45,7 +45,7 @@ pub(crate) struct Traffic {
     /// That number when the lull began. Another number means that it is over.
     lull_from: AtomicU64,
     passed: Passed,
-    /// The longest wait that any owner tolerates.
+    /// The longest wait that any owner states.
     longest_ns: AtomicU64,
     has_lulls: bool,
     urgent: Urgent,
@@ -76,10 +76,10 @@ impl Traffic {
     }
 
     /// Reserves for a stream, unless `bit` of its `announced` is set already.
-    pub(crate) fn announce(&self, priority: Priority, announced: &AtomicU64, bit: u64) {
+    pub(crate) fn announce(&self, reservation: Reservation, announced: &AtomicU64, bit: u64) {
         self.change(|book| {
             if announced.load(Ordering::Relaxed) & bit == 0 {
-                book.reserved.add((priority, Nanos::ZERO));
+                book.reserved.add(reservation);
                 // Under the lock. A stream that took its own copies for those of another would hold them up for a
                 // moment; one that took those of another for its own would let them wait.
                 announced.fetch_or(bit, Ordering::SeqCst);
@@ -88,20 +88,20 @@ impl Traffic {
     }
 
     /// Reserves for copies of no stream, which count for the copies of all.
-    pub(crate) fn reserve(&self, priority: Priority, tolerated: Nanos) {
-        self.change(|book| book.reserved.add((priority, tolerated)));
+    pub(crate) fn reserve(&self, reservation: Reservation) {
+        self.change(|book| book.reserved.add(reservation));
     }
 
-    /// Ends a reservation: one of a stream tolerates none.
-    pub(crate) fn release(&self, priority: Priority, tolerated: Nanos) {
-        self.change(|book| book.reserved.take((priority, tolerated)));
+    /// Ends a reservation.
+    pub(crate) fn release(&self, reservation: Reservation) {
+        self.change(|book| book.reserved.take(reservation));
     }
 
-    /// The owner of a reservation tolerates another wait from now on.
-    pub(crate) fn tolerate(&self, priority: Priority, [before, now]: [Nanos; 2]) {
+    /// The owner of a reservation states another wait from now on.
+    pub(crate) fn state(&self, before: Reservation, now: Reservation) {
         self.change(|book| {
-            book.reserved.take((priority, before));
-            book.reserved.add((priority, now));
+            book.reserved.take(before);
+            book.reserved.add(now);
         });
     }
 
@@ -123,8 +123,8 @@ impl Traffic {
         self.reserved.store(book.word(), Ordering::SeqCst);
     }
 
-    /// The longest wait that any owner tolerates: so long may a copy find the engine taken.
-    pub(crate) fn longest_tolerated(&self) -> Nanos {
+    /// The longest wait that any owner states: so long may a copy find the engine taken.
+    pub(crate) fn longest_stated(&self) -> Nanos {
         Nanos(self.longest_ns.load(Ordering::Relaxed))
     }
 
@@ -205,8 +205,8 @@ impl Traffic {
 
     /// The room for a copy of bulk.
     pub(crate) fn room(&self, priority: Priority, stream: Stream) -> Room {
-        // Most copies are to come above some that tolerate none, and take no lock.
-        if self.longest_tolerated() == Nanos::ZERO { Room::default() } else { lock(&self.book).room(priority, stream) }
+        // Mostly no owner states one, and no copy takes the lock.
+        if self.longest_stated() == Nanos::ZERO { Room::default() } else { lock(&self.book).room(priority, stream) }
     }
 
     /// A copy is urgent now: of no matter which stream.

@@ -21,7 +21,7 @@ use crate::records::{Records, Ticket};
 const PIECE_BYTES_MIN: u64 = 256 << 10;
 
 /// While a copy of another priority may come, pieces are at most this large: it waits for one.
-const SHARED_PIECE_BYTES_MAX: u64 = 512 << 10;
+pub(crate) const SHARED_PIECE_BYTES_MAX: u64 = 512 << 10;
 
 /// A copy whose pieces would be smaller than this, because of its shape, is left to the driver.
 const AVERAGE_BYTES_MIN: u64 = 32 << 10;

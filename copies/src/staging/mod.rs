@@ -24,7 +24,7 @@ use pool::Pool;
 use ring::Ring;
 
 pub(crate) use areas::Areas;
-pub(crate) use conductor::{Conductor, Means, Order, cut};
+pub(crate) use conductor::{Conductor, Means, Order, SHARED_PIECE_BYTES_MAX, cut};
 pub(crate) use pages::are_resident;
 pub(crate) use pinned::Pinned;
 

@@ -3,7 +3,7 @@
 use hal::Nanos;
 use terms::Direction;
 
-use crate::decide::{Company, Question, Turn, whole};
+use crate::decide::{Budget, Company, Question, cost};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::reach::Use;
@@ -31,24 +31,23 @@ impl Asked<'_> {
         self.inner().records.traffic(direction).room(self.priority, self.stream.stream)
     }
 
-    /// The place of the copy among those that take turns, in that room.
-    #[inline(never)] // the drop-in, in which no copy takes turns, would be a kilobyte larger
-    pub(super) fn turn(&self, direction: Direction, room: Room) -> Turn {
-        let engine = self.inner().engine(direction);
-        if room.tolerated == Nanos::ZERO {
-            return Turn::default();
+    /// How long those above the copy may wait, in that room.
+    #[inline(never)] // most copies find that none is stated
+    pub(super) fn budget(&self, direction: Direction, room: Room) -> Budget {
+        let (inner, engine) = (self.inner(), self.inner().engine(direction));
+        if room.stated == Nanos::ZERO {
+            return Budget::default();
         }
         // No word goes behind copies of the legacy stream, and one handle means the per-thread streams of all threads.
-        // The turns of staged copies are counted nowhere.
-        let is_counted = !self.stream.stream.is_default() && self.inner().staging.is_none();
-        Turn {
+        let is_counted = !self.stream.stream.is_default();
+        Budget {
+            stated: room.stated,
             is_calm: false,
-            tolerated: room.tolerated,
-            whole: if is_counted { whole(self.cargo.bytes()) } else { Nanos::MAX },
+            cost: if is_counted { cost(self.cargo.bytes()) } else { Nanos::MAX },
             others: room.others,
             channels: engine.channels_made(self.priority),
             urgent_streams: room.urgent_streams,
-            queues: engine.queues(),
+            queues: if inner.options.channels { engine.queues() } else { inner.options.guard.copy_queues.into() },
         }
     }
 
@@ -82,8 +81,8 @@ impl Placed<'_> {
                 (self.known.placement, self.pieces) = (Some(placement), pieces);
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
-            Question::Turn => {
-                self.known.turn = Some(self.known_direction().map(|way| self.turn(way)).unwrap_or_default())
+            Question::Budget => {
+                self.known.budget = Some(self.known_direction().map(|way| self.budget(way)).unwrap_or_default());
             }
         }
     }
@@ -134,9 +133,8 @@ impl Placed<'_> {
         self.known.is_captured = Some(is_captured);
     }
 
-    /// The time for which the copy may keep its engine.
-    fn turn(&self, direction: Direction) -> Turn {
-        Turn { is_calm: self.is_calm(direction), ..self.asked.turn(direction, self.asked.room(direction)) }
+    fn budget(&self, direction: Direction) -> Budget {
+        Budget { is_calm: self.is_calm(direction), ..self.asked.budget(direction, self.asked.room(direction)) }
     }
 
     /// Whether no urgent copy of another stream has gone for a while on the copy's engine. For the legacy stream there

@@ -20,14 +20,14 @@ impl Planned<'_> {
     unsafe fn queue<'s>(&'s self, room: Option<Room>, whole: &mut Hold<'s>) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let room = room.unwrap_or_else(|| self.asked.room(self.direction()));
-        let turn = self.asked.turn(self.direction(), room);
-        let chunk = turn.chunk(inner.options.blocking_max);
-        if chunk.is_some() && !turn.admits_chunks(inner.options.blocking_max) && kernel_can(&self.placed.known) {
+        let budget = self.asked.budget(self.direction(), room);
+        let chunk = budget.chunk(inner.options.blocking_max);
+        if chunk.is_some() && !budget.admits_chunks(inner.options.blocking_max) && kernel_can(&self.placed.known) {
             // Whole copies of other streams have come meanwhile.
             return Err(Setback::Occupied.into());
         }
         let last = chunk.unwrap_or(inner.options.blocking_max);
-        let first = chunk.map_or(last, |chunk| turn.first_chunk(chunk));
+        let first = chunk.map_or(last, |chunk| budget.first_chunk(chunk));
         let [first, last] = [first, last].map(|length| engine.chunk_bytes(length));
         *whole = Some(self.exclude_others()?);
         let shapes = self.asked.cargo.shapes();

@@ -72,8 +72,8 @@ impl Planned<'_> {
             return Ok(());
         }
         self.engine().note_turns();
-        let turn = self.asked.turn(self.direction(), room);
-        turn.admits_whole().then_some(()).ok_or(Setback::Occupied.into())
+        let budget = self.asked.budget(self.direction(), room);
+        budget.admits_whole().then_some(()).ok_or(Setback::Occupied.into())
     }
 
     /// Lets other streams have their turn behind a bulk copy. Without this the engine goes on with the same stream as

@@ -8,12 +8,13 @@ use hal::Event;
 use terms::Direction;
 use threads::stream_lock::Exclusive;
 
-use crate::decide::{Plan, Setback};
+use crate::decide::{Plan, Setback, cost};
 use crate::guard::Guard;
 use crate::inner::Inner;
 use crate::reach::Use;
+use crate::records::Stay;
 use crate::registered;
-use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
+use crate::staging::{Areas, Conductor, Means, Order, Pinned, SHARED_PIECE_BYTES_MAX, Staging, are_resident, cut};
 use crate::submit::asked::{Miss, Planned, Went};
 
 /// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole. With 4 MiB at a
@@ -85,10 +86,15 @@ impl Planned<'_> {
         let host = if order.direction == Direction::HostToDevice { source } else { target };
         let areas = Areas::of(host.0, host.1);
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
+        // Its pieces take turns, each ended by its ticket. All have landed when the call returns.
+        let traffic = self.inner().records.traffic(order.direction);
+        let stay = Stay::Whole(cost(SHARED_PIECE_BYTES_MAX));
+        let counted = order.yields.then(|| traffic.begin(order.priority, order.stream, stay));
         let is_blocking = self.asked.is_blocking();
         // SAFETY: passed on to the caller.
         let (first, went) = hal::beside_captures(&*self.inner().driver, || unsafe { conductor.go(is_blocking) });
         *whole = conductor.into_exclusive();
+        counted.into_iter().for_each(|(copy, _)| traffic.end(copy));
         match went {
             Err(error) if first == 0 => Err(Miss::Failed(error)),
             Err(error) => Err(Miss::Begun(error)),

@@ -123,12 +123,12 @@ impl Planned<'_> {
 
     /// The time for which it keeps its engine in one turn, if it is bulk.
     fn stay(&self, waits_at: Option<Priority>) -> Option<Stay> {
-        let turn = self.placed.known.turn.unwrap_or_default();
+        let budget = self.placed.known.budget.unwrap_or_default();
         let blocking_max = self.inner().options.blocking_max;
         match self.plan {
-            Plan::Native(Reason::Tolerated) => Some(Stay::Whole(turn.whole)),
+            Plan::Native(Reason::Tolerated) => Some(Stay::Whole(budget.cost)),
             _ if waits_at.is_none() => None,
-            Plan::Engine { .. } => Some(Stay::Part(turn.chunk(blocking_max).unwrap_or(blocking_max))),
+            Plan::Engine { .. } => Some(Stay::Part(budget.chunk(blocking_max).unwrap_or(blocking_max))),
             _ => Some(Stay::Part(Nanos::ZERO)),
         }
     }

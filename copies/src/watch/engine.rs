@@ -91,7 +91,7 @@ impl EngineWatch {
     /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
         let traffic = records.traffic(self.direction);
-        self.grace = grace(self.blocking_max.max(traffic.longest_tolerated()));
+        self.grace = grace(self.blocking_max.max(traffic.longest_stated()));
         for flight in &mut self.flights {
             if flight.land(&records.standing, &records.tickets, traffic) {
                 self.completed += 1;

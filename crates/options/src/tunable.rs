@@ -150,6 +150,11 @@ pub const TUNABLES: &[Tunable] = &[
         "a stream that asks for more bytes at once, or for more GB/s for long, is bulk, with automatic=demand",
     ),
     option(
+        "wait_budget_us",
+        Kind::Span(|o| &mut o.wait_budget),
+        "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once",
+    ),
+    option(
         "max_blocking_us",
         Kind::Span(|o| &mut o.blocking_max),
         "the longest time that one chunk may keep the engine busy, and an urgent copy waiting",

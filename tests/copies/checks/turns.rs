@@ -128,11 +128,34 @@ pub fn not_of_default_streams(rig: &Rig) -> Outcome {
     bed.goes("bulk of a stream of its own", BULK_BYTES, WHOLE)
 }
 
-/// Nothing counts the turns of staged copies.
-pub fn not_beside_staged_copies(rig: &Rig) -> Outcome {
+/// Those of staged copies are counted while they are in flight.
+pub fn where_copies_may_be_staged(rig: &Rig) -> Outcome {
     let bed = streams_with(rig, Options { staging: true, staging_threads: 2, ..bed::small_options() })?;
     let _camera = bed.camera(50)?;
-    bed.goes("bulk where copies may be staged", BULK_BYTES, CHUNKS)
+    bed.goes("bulk where copies may be staged", BULK_BYTES, WHOLE)
+}
+
+/// A program states a wait for all owners that do not: for open streams too. Without channels bulk has the queues of
+/// CUDA's variable.
+pub fn by_the_budget_of_a_program(rig: &Rig) -> Outcome {
+    for channels in [true, false] {
+        let options = Options { wait_budget: Nanos::from_us(20), channels, ..bed::small_options() };
+        let overtake = bed::open(rig, options)?;
+        let open = overtake.adopt(rig.stream()?, level(3))?;
+        let bed = Streams::new(rig, overtake, open, 8 * BULK_BYTES)?;
+        let longer = if channels { CHUNKS } else { KERNEL };
+        bed.goes("bulk beside an open stream", BULK_BYTES, WHOLE)?;
+        bed.goes("bulk that takes longer", 2 * BULK_BYTES, longer)?;
+        let expected = bed.overtake.expect(level(3), None)?;
+        bed.goes("bulk beside copies that are expected", BULK_BYTES, WHOLE)?;
+        let hasty = expected.tolerating(Nanos::ZERO);
+        bed.goes("bulk beside an owner that tolerates none", BULK_BYTES, KERNEL)?;
+        drop(hasty);
+        let _patient = bed.camera(200)?;
+        bed.goes("bulk beside one that tolerates more", 2 * BULK_BYTES, longer)?;
+        bed.goes("bulk that takes less", BULK_BYTES, WHOLE)?;
+    }
+    Ok(())
 }
 
 /// Copies that go whole, in chunks and by kernel keep the order of their stream, and move every byte.

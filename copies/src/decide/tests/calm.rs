@@ -10,7 +10,7 @@ pub(super) fn up_to(bytes_max: Option<u64>) -> CalmOptions {
 }
 
 fn calm(o: &mut Options, k: &mut Known<'_>) {
-    (o.profile.calm, k.turn) = (up_to(Some(4 * MIB)), Some(Turn { is_calm: true, ..Turn::default() }));
+    (o.profile.calm, k.budget) = (up_to(Some(4 * MIB)), Some(Budget { is_calm: true, ..Budget::default() }));
 }
 
 const CALM: Plan = Plan::Native(Reason::Calm);
@@ -20,8 +20,8 @@ const KERNEL: Plan = Plan::Kernel { raises: false };
 fn bulk_that_would_go_by_kernel_goes_natively() {
     assert_eq!(plan(calm, 4 * MIB, 1), CALM);
     assert_eq!(plan(|o, k| (calm(o, k), k.is_within = None).1, 4 * MIB, 1), CALM, "the driver judges its range");
-    assert_eq!(plan(|o, k| (calm(o, k), k.turn = Some(Turn::default())).1, 4 * MIB, 1), KERNEL);
-    assert_eq!(plan(calm, 4 * MIB + 16, 1), KERNEL, "more than an urgent copy may wait for");
+    assert_eq!(plan(|o, k| (calm(o, k), k.budget = Some(Budget::default())).1, 4 * MIB, 1), KERNEL);
+    assert_eq!(plan(calm, 4 * MIB + 64, 1), KERNEL, "more than an urgent copy may wait for");
     assert_eq!(plan(|o, k| (calm(o, k), o.profile.calm = up_to(None)).1, MIB, 1), KERNEL, "the option is off");
 }
 
@@ -36,11 +36,11 @@ fn all_others_go_their_way() {
 
 #[test]
 fn the_engine_is_asked_only_about_copies_that_would_go_by_kernel() {
-    let off = Options { profile: Profile { channels: false, ..Profile::LIBRARY }, ..Options::default() };
+    let off = Options { profile: Profile { transport: Transport::Kernel, ..Profile::LIBRARY }, ..Options::default() };
     let profile = Profile { calm: up_to(Some(MIB)), ..off.profile };
     let (options, request) = (Options { profile, ..off.clone() }, linear(MIB));
-    let unknown = |options| Known { turn: None, ..known(options, &request) };
-    assert_eq!(decide(&unknown(&options)), Ask(Question::Turn));
+    let unknown = |options| Known { budget: None, ..known(options, &request) };
+    assert_eq!(decide(&unknown(&options)), Ask(Question::Budget));
     assert_eq!(decide(&unknown(&off)), Go(KERNEL));
     assert_eq!(decide(&Known { priority: at(6), ..unknown(&options) }), Go(Plan::Urgent));
 }

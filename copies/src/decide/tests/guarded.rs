@@ -32,5 +32,5 @@ fn native_bulk_is_tracked_where_urgent_copies_go_by_kernel_beside_it() {
     assert!(!tracked(|o| o.profile.lull = false, MIB, Reason::Asked), "no copy asks whether there is a lull");
     assert!(!tracked(|o| o.profile.urgent_transport = UrgentTransport::Engine, MIB, Reason::Asked));
     assert!(tracked(|o| o.profile.gate_bytes_min = MIB, MIB, Reason::Asked));
-    assert!(!tracked(|o| o.profile.gate_bytes_min = MIB + 1, MIB, Reason::Asked), "it is soon over");
+    assert!(!tracked(|o| o.profile.gate_bytes_min = MIB + 64, MIB, Reason::Asked), "it is soon over");
 }

@@ -8,13 +8,31 @@ use crate::decide::Others;
 /// The reservations, the streams that have none, and the bulk in flight.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    /// The reservations, by their priority and the wait that their owners tolerate. Zero tolerates none.
-    pub(super) reserved: Counts<(Priority, Nanos)>,
+    pub(super) reserved: Counts<Reservation>,
     /// The open streams that reserve nothing, by the priority of their copies that name none. Their owners hold
     /// expectations in place of that.
     pub(super) quiet: Counts<Priority>,
     /// The streams with bulk under way, each of which takes turns on the engine.
     bulk: Vec<OfStream>,
+}
+
+/// Copies to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reservation {
+    pub(crate) priority: Priority,
+    /// The wait for bulk that its owner states: each of its copies may find the engine taken for so long. Zero states
+    /// none.
+    pub(crate) wait: Nanos,
+    pub(crate) owner: Owner,
+}
+
+/// The owner of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// An open stream. It makes no company for its own copies.
+    Stream,
+    /// An expectation, whose copies come in streams that reserve nothing.
+    Expectation,
 }
 
 /// Different things, and how many there are of each: a handful, so that a list is the fastest. It keeps its memory.
@@ -24,9 +42,9 @@ pub(super) struct Counts<K>(Vec<(K, u64)>);
 /// The room that a copy of bulk finds on its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// The wait that all copies to come above it tolerate; zero if some tolerate none, or none are to come.
-    pub(crate) tolerated: Nanos,
-    /// The streams that these copies may come in: no other stream of such a priority is open.
+    /// The least wait of those that all copies to come above it state; zero if some state none, or none are to come.
+    pub(crate) stated: Nanos,
+    /// The streams that these copies may come in.
     pub(crate) urgent_streams: u64,
     /// The bulk of other streams that is under way.
     pub(crate) others: Others,
@@ -61,26 +79,30 @@ struct OfStream {
 impl Book {
     /// The word from which copies learn of the reservations.
     pub(super) fn word(&self) -> u64 {
-        self.reserved.each().fold(0, |word, ((priority, _), count)| {
-            let bit = 1_u64 << priority.index();
+        self.reserved.each().fold(0, |word, (reservation, count)| {
+            let bit = 1_u64 << reservation.priority.index();
             let is_several = count > 1 || word & bit != 0;
             word | bit | if is_several { bit << 32 } else { 0 }
         })
     }
 
-    /// The longest wait that any owner tolerates.
+    /// The longest wait that any owner states.
     pub(super) fn longest(&self) -> Nanos {
-        self.reserved.each().fold(Nanos::ZERO, |longest, ((_, wait), _)| longest.max(wait))
+        self.reserved.each().fold(Nanos::ZERO, |longest, (reservation, _)| longest.max(reservation.wait))
     }
 
     /// The room for a copy of that priority in that stream.
     pub(super) fn room(&self, priority: Priority, stream: Stream) -> Room {
         let others = self.others(stream);
-        let above = || self.reserved.each().map(|(key, _)| key).filter(|(other, _)| *other > priority);
-        let Some(least) = above().map(|(other, _)| other).min() else { return Room { others, ..Room::default() } };
-        let tolerated = above().fold(Nanos::MAX, |shortest, (_, wait)| shortest.min(wait));
-        let urgent = self.quiet.each().filter(|(of, _)| *of >= least);
-        Room { tolerated, urgent_streams: urgent.map(|(_, streams)| streams).sum(), others }
+        let above = || self.reserved.each().filter(|(other, _)| other.priority > priority);
+        let Some(least) = above().map(|(other, _)| other.priority).min() else {
+            return Room { others, ..Room::default() };
+        };
+        let stated = above().fold(Nanos::MAX, |least, (other, _)| least.min(other.wait));
+        let open = above().filter(|(other, _)| other.owner == Owner::Stream);
+        let quiet = self.quiet.each().filter(|(of, _)| *of >= least);
+        let urgent_streams = open.map(|(_, streams)| streams).chain(quiet.map(|(_, streams)| streams)).sum();
+        Room { stated, urgent_streams, others }
     }
 
     /// Counts a copy of bulk in.

@@ -12,10 +12,14 @@ fn at(priority: u8) -> Priority {
     Priority::new(priority).unwrap()
 }
 
+fn open(priority: u8) -> Reservation {
+    Reservation { priority: at(priority), wait: Nanos::ZERO, owner: Owner::Stream }
+}
+
 /// Announces a priority for a new stream, and returns what a copy of it meets then.
 fn come(traffic: &Traffic, priority: u8) -> Option<Company> {
     let (announced, bit) = (AtomicU64::new(0), 1 << (priority - 1));
-    traffic.announce(at(priority), &announced, bit);
+    traffic.announce(open(priority), &announced, bit);
     traffic.met(at(priority), bit as u32, Stream(1))
 }
 
@@ -41,11 +45,11 @@ fn two_threads_announce_for_one_stream_once() {
         let both = Arc::new((Traffic::new(false), AtomicU64::new(0)));
         let other = {
             let both = Arc::clone(&both);
-            thread::spawn(move || both.0.announce(at(URGENT), &both.1, 1 << 5))
+            thread::spawn(move || both.0.announce(open(URGENT), &both.1, 1 << 5))
         };
-        both.0.announce(at(URGENT), &both.1, 1 << 5);
+        both.0.announce(open(URGENT), &both.1, 1 << 5);
         other.join().unwrap();
-        both.0.release(at(URGENT), Nanos::ZERO);
+        both.0.release(open(URGENT));
         assert_eq!(both.0.met(at(BULK), 0, Stream(1)), None);
     });
 }
@@ -98,17 +102,19 @@ fn no_lull_lasts_while_bulk_is_in_flight() {
 fn a_reservation_that_changes_its_wait_never_seems_to_end() {
     loom::model(|| {
         let (traffic, wait) = (Arc::new(Traffic::new(false)), Nanos::from_us(150));
-        traffic.reserve(at(URGENT), Nanos::ZERO);
+        let [hasty, patient] =
+            [Nanos::ZERO, wait].map(|wait| Reservation { wait, owner: Owner::Expectation, ..open(URGENT) });
+        traffic.reserve(hasty);
         let owner = {
             let traffic = Arc::clone(&traffic);
             thread::spawn(move || {
-                traffic.tolerate(at(URGENT), [Nanos::ZERO, wait]);
-                traffic.tolerate(at(URGENT), [wait, Nanos::ZERO]);
+                traffic.state(hasty, patient);
+                traffic.state(patient, hasty);
             })
         };
         assert!(traffic.met(at(BULK), 0, Stream(1)).is_some());
-        let tolerated = traffic.room(at(BULK), Stream(1)).tolerated;
-        assert!(tolerated == Nanos::ZERO || tolerated == wait);
+        let stated = traffic.room(at(BULK), Stream(1)).stated;
+        assert!(stated == Nanos::ZERO || stated == wait);
         owner.join().unwrap();
         assert_eq!(traffic.room(at(BULK), Stream(1)), Room::default());
     });

@@ -14,6 +14,15 @@ fn bit(priority: u8) -> u64 {
     1 << (priority - 1)
 }
 
+/// Of a stream, which states no wait.
+fn open(priority: u8) -> Reservation {
+    Reservation { priority: at(priority), wait: Nanos::ZERO, owner: Owner::Stream }
+}
+
+fn expected(priority: u8, wait: Nanos) -> Reservation {
+    Reservation { priority: at(priority), wait, owner: Owner::Expectation }
+}
+
 fn us(us: u64) -> Nanos {
     Nanos::from_us(us)
 }
@@ -28,12 +37,12 @@ fn bounds(traffic: &Traffic, priority: Priority, own: u32) -> Company {
 /// A stream that has announced these priorities.
 fn stream(traffic: &Traffic, priorities: &[u8]) -> u32 {
     let announced = AtomicU64::new(0);
-    priorities.iter().for_each(|priority| traffic.announce(at(*priority), &announced, bit(*priority)));
+    priorities.iter().for_each(|priority| traffic.announce(open(*priority), &announced, bit(*priority)));
     announced.load(Ordering::SeqCst) as u32
 }
 
 fn close(traffic: &Traffic, priority: u8) {
-    traffic.release(at(priority), Nanos::ZERO);
+    traffic.release(open(priority));
 }
 
 #[test]
@@ -66,13 +75,13 @@ fn a_stream_is_no_company_to_itself() {
 fn an_expectation_is_company_to_every_stream() {
     let traffic = Traffic::new(false);
     let bulk = stream(&traffic, &[1]);
-    traffic.reserve(at(5), Nanos::ZERO);
-    traffic.reserve(at(5), us(100));
+    traffic.reserve(expected(5, Nanos::ZERO));
+    traffic.reserve(expected(5, us(100)));
     assert_eq!(bounds(&traffic, at(1), bulk), (at(1), at(5)));
     let urgent = stream(&traffic, &[5]);
-    traffic.release(at(5), us(100));
+    traffic.release(expected(5, us(100)));
     assert_eq!(bounds(&traffic, at(1), urgent), (at(1), at(5)), "one more is expected, of another stream");
-    traffic.release(at(5), Nanos::ZERO);
+    traffic.release(expected(5, Nanos::ZERO));
     assert_eq!(bounds(&traffic, at(1), urgent), (at(1), at(1)), "none is, and the stream is its own company");
     assert_eq!(bounds(&traffic, at(1), bulk), (at(1), at(5)), "an open stream announces as ever");
 }
@@ -81,7 +90,7 @@ fn an_expectation_is_company_to_every_stream() {
 fn a_priority_is_announced_once() {
     let (traffic, announced) = (Traffic::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
-        (0..4).for_each(|_| drop(scope.spawn(|| traffic.announce(at(2), &announced, bit(2)))));
+        (0..4).for_each(|_| drop(scope.spawn(|| traffic.announce(open(2), &announced, bit(2)))));
     });
     assert_eq!(bounds(&traffic, at(1), 0b10), (at(1), at(1)), "it counts as one stream");
     close(&traffic, 2);
@@ -112,18 +121,18 @@ fn bounds_are_right_however_threads_open_and_close() {
 #[test]
 fn the_least_patient_decides() {
     let (traffic, short, long) = (Traffic::new(false), us(100), us(300));
-    let wait = |priority| traffic.room(at(priority), ONE).tolerated;
+    let wait = |priority| traffic.room(at(priority), ONE).stated;
     let none = Nanos::ZERO;
-    assert_eq!((wait(1), traffic.longest_tolerated()), (none, none), "none are to come");
-    traffic.reserve(at(5), long);
-    traffic.reserve(at(6), short);
-    assert_eq!((wait(1), traffic.longest_tolerated()), (short, long));
+    assert_eq!((wait(1), traffic.longest_stated()), (none, none), "none are to come");
+    traffic.reserve(expected(5, long));
+    traffic.reserve(expected(6, short));
+    assert_eq!((wait(1), traffic.longest_stated()), (short, long));
     assert_eq!(wait(5), short);
     assert_eq!(wait(6), none, "none are above it");
-    traffic.tolerate(at(6), [short, Nanos::ZERO]);
+    traffic.state(expected(6, short), expected(6, Nanos::ZERO));
     assert_eq!(wait(1), none, "one tolerates none any more");
     assert_eq!(wait(6), none);
-    traffic.release(at(6), Nanos::ZERO);
+    traffic.release(expected(6, Nanos::ZERO));
     assert_eq!(wait(1), long);
     let open = stream(&traffic, &[4]);
     assert_eq!((open, wait(1)), (0b1000, none), "a stream has opened, which tolerates none");
@@ -133,11 +142,11 @@ fn the_least_patient_decides() {
 #[test]
 fn equal_waits_are_counted_apart() {
     let (traffic, wait) = (Traffic::new(false), us(150));
-    (0..2).for_each(|_| traffic.reserve(at(6), wait));
-    traffic.release(at(6), wait);
-    assert_eq!(traffic.room(at(1), ONE), Room { tolerated: wait, ..Room::default() });
-    traffic.release(at(6), wait);
-    assert_eq!((traffic.room(at(1), ONE), traffic.longest_tolerated()), (Room::default(), Nanos::ZERO));
+    (0..2).for_each(|_| traffic.reserve(expected(6, wait)));
+    traffic.release(expected(6, wait));
+    assert_eq!(traffic.room(at(1), ONE), Room { stated: wait, ..Room::default() });
+    traffic.release(expected(6, wait));
+    assert_eq!((traffic.room(at(1), ONE), traffic.longest_stated()), (Room::default(), Nanos::ZERO));
 }
 
 #[test]
@@ -145,9 +154,9 @@ fn quiet_streams_are_counted_from_the_least_priority_that_tolerates_on() {
     let traffic = Traffic::new(false);
     [3, 6, 6].into_iter().for_each(|priority| traffic.open_quiet(at(priority)));
     let streams = |priority| {
-        traffic.reserve(at(priority), us(150));
+        traffic.reserve(expected(priority, us(150)));
         let room = traffic.room(at(1), ONE);
-        traffic.release(at(priority), us(150));
+        traffic.release(expected(priority, us(150)));
         room.urgent_streams
     };
     assert_eq!([2, 3, 4, 6].map(streams), [3, 3, 2, 2]);
@@ -164,7 +173,7 @@ fn beside(traffic: &Traffic, stream: Stream) -> Others {
 /// The traffic of an engine whose urgent copies tolerate a wait.
 fn patient() -> Traffic {
     let traffic = Traffic::new(false);
-    traffic.reserve(at(6), us(150));
+    traffic.reserve(expected(6, us(150)));
     traffic
 }
 
@@ -172,7 +181,7 @@ fn patient() -> Traffic {
 fn a_stream_is_counted_once_while_copies_of_it_are_in_flight() {
     let traffic = patient();
     let (first, room) = traffic.begin(at(1), ONE, Stay::Whole(us(80)));
-    assert_eq!(room, Room { tolerated: us(150), ..Room::default() }, "its own copies are none of others");
+    assert_eq!(room, Room { stated: us(150), ..Room::default() }, "its own copies are none of others");
     let (second, _) = traffic.begin(at(1), ONE, Stay::Whole(us(20)));
     let whole = Others { streams: 1, longest: us(80), whole_streams: 1, longest_whole: us(80) };
     assert_eq!(beside(&traffic, OTHER), whole);
@@ -267,6 +276,21 @@ fn a_calm_ends_with_the_urgent_copies_of_other_streams() {
     assert!(!passes(&traffic, OTHER) && !traffic.has_passed(), "it raises a word instead");
 }
 
+/// Streams that state a wait need a hardware queue each, as quiet ones do.
+#[test]
+fn streams_that_state_a_wait_are_counted() {
+    let (traffic, announced) = (patient(), [AtomicU64::new(0), AtomicU64::new(0)]);
+    let patient = |priority| Reservation { wait: us(80), ..open(priority) };
+    traffic.announce(patient(4), &announced[0], bit(4));
+    traffic.announce(patient(4), &announced[1], bit(4));
+    traffic.open_quiet(at(6));
+    let room = |priority| traffic.room(at(priority), ONE);
+    assert_eq!(room(1), Room { stated: us(80), urgent_streams: 3, ..Room::default() });
+    assert_eq!(room(5), Room { stated: us(150), urgent_streams: 1, ..Room::default() });
+    traffic.release(patient(4));
+    assert_eq!(room(1).urgent_streams, 2);
+}
+
 /// A change of the reservations. Streams and waits by their number.
 #[derive(Clone, Copy, Debug)]
 enum Change {
@@ -301,7 +325,7 @@ impl Twin {
         let free: Vec<usize> = (0..self.each.len()).filter(|place| self.each[*place].0.is_none()).collect();
         match change {
             Change::Announce(stream, priority) => {
-                self.traffic.announce(at(priority), &self.streams[stream], bit(priority));
+                self.traffic.announce(open(priority), &self.streams[stream], bit(priority));
                 if !self.each.iter().any(|(of, at, _)| (*of, *at) == (Some(stream), priority)) {
                     self.each.push((Some(stream), priority, Nanos::ZERO));
                 }
@@ -313,16 +337,16 @@ impl Twin {
                 self.streams[stream].store(0, Ordering::SeqCst);
             }
             Change::Reserve(priority, wait) => {
-                self.traffic.reserve(at(priority), us(wait));
+                self.traffic.reserve(expected(priority, us(wait)));
                 self.each.push((None, priority, us(wait)));
             }
             Change::Release(number) if !free.is_empty() => {
                 let (_, priority, wait) = self.each.remove(free[number % free.len()]);
-                self.traffic.release(at(priority), wait);
+                self.traffic.release(expected(priority, wait));
             }
             Change::Tolerate(number, wait) if !free.is_empty() => {
                 let (_, priority, before) = &mut self.each[free[number % free.len()]];
-                self.traffic.tolerate(at(*priority), [*before, us(wait)]);
+                self.traffic.state(expected(*priority, *before), expected(*priority, us(wait)));
                 *before = us(wait);
             }
             Change::Release(_) | Change::Tolerate(..) => {}
@@ -350,12 +374,12 @@ proptest! {
             twin.make(change);
             for (stream, priority) in (0..3).flat_map(|stream| (1..=6).map(move |priority| (stream, priority))) {
                 let own = twin.streams[stream].load(Ordering::SeqCst) as u32;
-                let wait = twin.traffic.room(at(priority), ONE).tolerated;
+                let wait = twin.traffic.room(at(priority), ONE).stated;
                 let found = (bounds(&twin.traffic, at(priority), own), wait);
                 prop_assert_eq!(found, twin.meaning(stream, priority), "{:?} of stream {}", change, stream);
             }
             let longest = twin.each.iter().map(|(_, _, wait)| *wait).max().unwrap_or_default();
-            prop_assert_eq!(twin.traffic.longest_tolerated(), longest);
+            prop_assert_eq!(twin.traffic.longest_stated(), longest);
         }
     }
 }

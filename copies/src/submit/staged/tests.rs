@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use channels::Side;
-use hal::{Code, ContextFlags, Device, DevicePtr, Driver, Nanos};
+use hal::{Code, ContextFlags, Device, DevicePtr, Driver, Nanos, Stream};
 use options::Options;
 use terms::Priority;
 
 use super::*;
-use crate::decide::Reason;
+use crate::decide::{Others, Reason};
 use crate::native::Native;
 use crate::overtake::Overtake;
 use crate::request::Request;
@@ -242,38 +242,49 @@ fn a_layer_closes_while_slots_are_made() {
     assert!(driver.host().now().since(began) >= span, "the thread has been left behind");
 }
 
-/// The most tickets that are out at once while a copy is made, and its plan. None is out before and after.
-fn tickets_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Plan) {
+/// The most tickets that are out at once while a copy is made, the bulk that another stream finds meanwhile, and its
+/// plan. None is out before and after.
+fn tickets_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Others, Plan) {
     let (inner, its_driver) = (Arc::clone(overtake.inner()), Arc::clone(driver));
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
     let out = || overtake.records().tickets.outstanding();
     assert_eq!(out(), 0);
     let looks = hal::spawn(driver, "looks", move || {
-        let mut most = 0;
+        let (mut most, mut others) = (0, Others::default());
         while !ended.load(Ordering::SeqCst) {
             most = most.max(inner.records.tickets.outstanding());
+            let found = inner.records.traffic(Direction::HostToDevice).room(Priority::LOWEST, Stream(1)).others;
+            others = if found.streams > 0 { found } else { others };
             its_driver.host().sleep(Nanos::from_us(1));
         }
-        most
+        (most, others)
     });
     let (plan, _) = copy(overtake, driver);
     ends.store(true, Ordering::SeqCst);
-    let most = looks.unwrap().join(driver.host());
+    let (most, others) = looks.unwrap().join(driver.host());
     assert_eq!(out(), 0, "a ticket has not come back");
-    (most, plan)
+    (most, others, plan)
 }
 
-/// An urgent copy waits for one piece at most, and that has a ticket in place of an event.
+/// An urgent copy waits for one piece at most, and that has a ticket in place of an event. Where it states how long it
+/// may wait, other bulk counts on the turns of these pieces.
 #[test]
 fn beside_urgent_streams_one_piece_at_a_time_is_in_flight_with_a_ticket() {
     let driver = crate::soft::driver();
     let overtake = warm_layer(&driver, |_| ());
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, Plan::Staged { raises: false }), "alone");
-    let urgent = overtake.stream(overtake.priorities().highest()).unwrap();
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, Plan::Staged { raises: false }));
-    drop(urgent);
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, Plan::Staged { raises: false }), "alone again");
+    let (staged, none, turn) = (Plan::Staged { raises: false }, Others::default(), cost(SHARED_PIECE_BYTES_MAX));
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, none, staged), "alone");
+    let expected = || overtake.expect(overtake.priorities().highest(), None).unwrap();
+    let urgent = expected();
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, none, staged));
+    let patient = urgent.tolerating(Nanos::from_us(150));
+    let others = Others { streams: 1, longest: turn, whole_streams: 1, longest_whole: turn };
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, others, staged));
+    let room = || overtake.records().traffic(Direction::HostToDevice).room(Priority::LOWEST, Stream(1)).others;
+    assert_eq!(room(), none, "it has landed");
+    drop(patient);
+    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, none, staged), "alone again");
 }
 
 /// A piece that finds no ticket has an event.

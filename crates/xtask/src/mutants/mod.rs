@@ -30,7 +30,7 @@ struct Part {
     is_switched: bool,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part {
         package: "overtake-graph",
         files: &[
@@ -130,8 +130,18 @@ const PARTS: [Part; 9] = [
     },
     Part {
         package: "overtake-copies",
-        files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs", "copies/src/decide/turn.rs"],
+        files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs", "copies/src/decide/budget.rs"],
         tests: &["--lib", "--", "decide::", "cargo::"],
+        is_switched: false,
+    },
+    Part {
+        package: "overtake-copies",
+        files: &[
+            "copies/src/records/traffic.rs",
+            "copies/src/records/traffic/book.rs",
+            "copies/src/records/traffic/urgent.rs",
+        ],
+        tests: &["--lib", "--", "records::traffic::"],
         is_switched: false,
     },
     Part {

@@ -1,4 +1,16 @@
-//! Whole copies of bulk in the turns of a copy engine, and the wait of an urgent copy behind them.
+//! The wait budget: a copy may keep the engine for as long as those above it may wait.
+//!
+//! It is one number, the time for which an urgent copy finds the engine taken. A copy costs the time of all its bytes
+//! ([`cost`]), if it goes whole.
+//!
+//! | budget | of | is |
+//! |---|---|---|
+//! | floor | each copy | the cost of `gate_bytes_min`, which is 4.2 us |
+//! | stated | a copy below owners that all state one | the least that they state, or else the option `wait_budget_us` |
+//! | idle | a copy that would go by kernel, in a calm | the cost of `calm_bytes_max`, which is 0.2 ms |
+//!
+//! What goes by the floor or the idle budget is not added up: the next urgent copy waits for one such copy, or for one
+//! run of a stream. A stated budget is a promise, so what it is spent on is counted.
 //!
 //! A copy engine takes the streams that want it in turn. A turn ends at the stream's next memory operation, so with a
 //! write behind each copy it is one copy long (`reports/driver`, `turns`). Then an urgent copy waits for a turn of each
@@ -7,7 +19,7 @@
 //! * Behind one stream it waits for the rest of the copy that runs.
 //! * Behind several it may wait for one turn more than there are streams. The next turn is settled when the copy before
 //!   it begins, and a stream that comes after that may be passed by once.
-//! * While the other direction is busy too, each turn takes longer ([`whole`]).
+//! * While the other direction is busy too, each turn takes longer, as [`cost`] supposes.
 //! * In a hardware queue that it shares with a stream of bulk it stands behind all copies that this one has queued. So
 //!   each stream needs a queue.
 //!
@@ -16,6 +28,7 @@
 
 use channels::chunk::ENGINE_GAP;
 use hal::Nanos;
+use options::Options;
 
 /// The rate of an engine while the other direction is busy, in GB/s: less than the least that was measured, which is
 /// 85.5 both ways together (`reports/tolerance`). The difference leaves time for the write behind a copy.
@@ -34,15 +47,15 @@ pub(crate) struct Others {
     pub(crate) longest_whole: Nanos,
 }
 
-/// The place of a copy of bulk among those that take turns at its engine.
+/// How long those above a copy of bulk may wait, and the turns for which they would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct Budget {
+    /// The least wait of those that all copies to come above it state; zero if some state none, or none are to come.
+    pub(crate) stated: Nanos,
     /// Whether no urgent copy of another stream has gone for a while.
     pub(crate) is_calm: bool,
-    /// The wait that all copies to come above it tolerate; zero if some tolerate none, or none are to come.
-    pub(crate) tolerated: Nanos,
-    /// The time for which the copy keeps the engine if it goes whole.
-    pub(crate) whole: Nanos,
+    /// The cost of the copy, if it is counted.
+    pub(crate) cost: Nanos,
     pub(crate) others: Others,
     /// The channels of its priority: streams of ours that have turns.
     pub(crate) channels: u64,
@@ -52,21 +65,21 @@ pub(crate) struct Turn {
     pub(crate) queues: u64,
 }
 
-impl Turn {
-    /// Whether the copy may go whole: no copy above it waits longer than its owner tolerates.
+impl Budget {
+    /// Whether the copy may go whole in its turn: no copy above it waits longer than its owner states.
     pub(crate) fn admits_whole(&self) -> bool {
         let streams = self.others.streams + 1;
-        let longest = self.whole.max(self.others.longest);
+        let longest = self.cost.max(self.others.longest);
         // One queue more, for a stream that nothing has announced yet.
         let taken = self.urgent_streams + streams + self.channels + 1;
-        longest.0.saturating_mul(rounds(streams)) <= self.tolerated.0 && taken <= self.queues
+        longest.0.saturating_mul(rounds(streams)) <= self.stated.0 && taken <= self.queues
     }
 
-    /// The length of chunks that make use of the tolerance; `None` if they would be no longer than `blocking_max`.
+    /// The length of chunks that make use of what is stated; `None` if they would be no longer than `blocking_max`.
     pub(crate) fn chunk(&self, blocking_max: Nanos) -> Option<Nanos> {
         // A copy finds the engine in a chunk, and the next of each channel may have begun to be fetched.
-        let share = Nanos(self.tolerated.0 / (1 + self.channels.max(1) + self.others.whole_streams));
-        (self.tolerated.0 / 2 > blocking_max.0).then_some(share)
+        let share = Nanos(self.stated.0 / (1 + self.channels.max(1) + self.others.whole_streams));
+        (self.stated.0 / 2 > blocking_max.0).then_some(share)
     }
 
     /// The length of the chunks of the first half of a copy whose others have that of `chunk`: half of it beside bulk
@@ -76,15 +89,25 @@ impl Turn {
         if self.others.streams > 0 && half.0 >= 10 * ENGINE_GAP.0 { half } else { chunk }
     }
 
-    /// Whether such chunks keep to the tolerance beside the whole copies of other streams.
+    /// Whether such chunks keep to that beside the whole copies of other streams.
     pub(crate) fn admits_chunks(&self, blocking_max: Nanos) -> bool {
         self.chunk(blocking_max).is_some_and(|share| self.others.longest_whole <= share)
     }
 }
 
 /// The time for which a copy of so many bytes keeps its engine, and a copy of another stream waiting.
-pub(crate) fn whole(bytes: u64) -> Nanos {
+pub(crate) fn cost(bytes: u64) -> Nanos {
     Nanos(bytes / BYTES_PER_NANOSECOND) + ENGINE_GAP
+}
+
+/// The time for which any copy may keep the engine: no owner of urgent copies notices it.
+pub(crate) fn floor(options: &Options) -> Nanos {
+    cost(options.profile.gate_bytes_min)
+}
+
+/// The time for which a copy may while none is in a hurry; zero where all give way then too.
+pub(crate) fn idle(options: &Options) -> Nanos {
+    options.profile.calm.bytes_max.map_or(Nanos::ZERO, cost)
 }
 
 /// The turns for which an urgent copy waits behind so many streams.
