@@ -17,8 +17,6 @@ use crate::request::Request;
 #[cfg(test)]
 mod away;
 #[cfg(test)]
-mod before;
-#[cfg(test)]
 mod calm;
 #[cfg(test)]
 mod guarded;
