@@ -35,7 +35,11 @@ fn bulk_that_would_go_by_kernel_goes_in_chunks() {
     assert_eq!(plan(chunked, 64 * MIB, 1), CHUNKS);
     assert_eq!(plan(chunked, 64 * MIB, 3), Plan::Engine { raises: true }, "others yield to it");
     assert_eq!(plan(|_, k| k.budget = Some(Budget::default()), 64 * MIB, 1), KERNEL);
-    assert_eq!(plan(|o, k| (chunked(o, k), o.profile.channels = false).1, 64 * MIB, 1), KERNEL, "there are no channels");
+    assert_eq!(
+        plan(|o, k| (chunked(o, k), o.profile.channels = false).1, 64 * MIB, 1),
+        KERNEL,
+        "there are no channels"
+    );
     let by_kernel = |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.profile.transport = Transport::Kernel).1;
     assert_eq!(plan(by_kernel, 64 * MIB, 1), KERNEL, "the user asked for that");
     assert_eq!(plan(|o, k| (chunked(o, k), k.is_served = true).1, 16 << 10, 1), KERNEL, "a batch of the service");
