@@ -14,8 +14,6 @@ fn copies_of_the_guarded_size_go_by_kernel_and_urgent_ones_where_asked() {
         urgent_by_kernel(o);
     };
     assert_eq!(plan(|o, _| both(o), 64 << 10, 6), Plan::UrgentKernel);
-    let in_a_lull = |o: &mut Options, k: &mut Known<'_>| (both(o), k.company = Some((at(6), at(6)))).1;
-    assert_eq!(plan(in_a_lull, 64 << 10, 6), Plan::Native(Reason::Alone), "the engine is free, and faster");
 }
 
 /// There is no lull while such a copy is under way.

@@ -168,7 +168,9 @@ impl<K: Copy + PartialEq> Counts<K> {
     }
 
     pub(super) fn take(&mut self, key: K) {
-        let Some(place) = self.0.iter().position(|(known, _)| *known == key) else { return };
+        let place = self.0.iter().position(|(known, _)| *known == key);
+        debug_assert!(place.is_some(), "what is taken away was added");
+        let Some(place) = place else { return };
         self.0[place].1 -= 1;
         if self.0[place].1 == 0 {
             self.0.swap_remove(place);

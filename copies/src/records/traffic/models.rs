@@ -6,6 +6,7 @@ use loom::thread;
 use super::*;
 
 const BULK: u8 = 1;
+const BETWEEN: u8 = 3;
 const URGENT: u8 = 6;
 
 fn at(priority: u8) -> Priority {
@@ -36,6 +37,8 @@ fn of_two_streams_that_come_at_once_one_finds_the_other() {
         let bulk = bulk.join().unwrap();
         let all = Some((at(BULK), at(URGENT)));
         assert!(bulk == all || urgent == all, "{bulk:?} and {urgent:?}");
+        // The word is that of the last change, so a third copy finds both.
+        assert_eq!(traffic.met(at(BETWEEN), 0, Stream(2)), all);
     });
 }
 

@@ -82,7 +82,9 @@ impl Passed {
 
     /// Whether any is of another stream than this one.
     pub(super) fn is_any_but(&self, stream: Stream) -> bool {
-        self.is_any() && self.get() != Streams(stream.0)
+        // One look: the watcher may take them in between.
+        let these = self.get();
+        these != Streams::NONE && these != Streams(stream.0)
     }
 
     pub(super) fn take(&self) -> Option<Streams> {
