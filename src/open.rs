@@ -45,8 +45,11 @@ impl ContextOptions {
 /// Prioritised copies, a dispatcher, a set of tasks and a set of arrays, on one device or several. All parts are at
 /// hand; a program that needs others beside them opens those itself.
 ///
-/// Dropping it ends the parts, each as it ends on its own. Handles and arrays may stay; they do nothing then.
+/// Dropping it ends the parts, each as it ends on its own: the arrays too, with their results in memory that was
+/// adopted, where clones of [`Arrays`] live. Handles and arrays may stay; they do nothing then.
 pub struct Context {
+    /// The end of the arrays has been told.
+    has_finished: bool,
     // In the order of their ends.
     arrays: Arrays,
     tasks: Tasks,
@@ -106,7 +109,7 @@ impl Context {
         }
         let dispatcher = Dispatcher::open_on(&layers, dispatch)?;
         let (tasks, arrays) = (Tasks::new(&dispatcher), Arrays::open(&dispatcher, arrays)?);
-        Ok(Context { arrays, tasks, dispatcher, layers, driver: Arc::clone(driver) })
+        Ok(Context { has_finished: false, arrays, tasks, dispatcher, layers, driver: Arc::clone(driver) })
     }
 
     /// The driver.
@@ -147,8 +150,18 @@ impl Context {
 
     /// Ends the arrays, with their results in memory that was adopted, and returns their first error
     /// ([`Arrays::finish`]); then all other parts end. Not in the function of a task.
-    pub fn finish(self) -> Result<(), Error> {
-        self.arrays.finish()
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.has_finished = true;
+        self.arrays.end()
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if !self.has_finished {
+            // Clones may live, and the dispatcher does not.
+            self.arrays.end_and_log();
+        }
     }
 }
 
@@ -182,6 +195,7 @@ impl fmt::Debug for Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::PinnedBuffer;
     use crate::data::{discard, read};
     use crate::task::More;
 
@@ -207,6 +221,32 @@ mod tests {
         context.arrays().host("look", (read(&word),), look).submit().unwrap().wait().unwrap();
         assert_eq!((context.dispatcher().graph_statistics().nodes, context.driver().device_count().unwrap()), (0, 2));
         context.finish().unwrap();
+    }
+
+    /// Its end is that of its arrays, also where another part of the program has them.
+    #[test]
+    fn results_are_there_at_its_end_while_clones_of_its_arrays_live() {
+        for finishes in [false, true] {
+            let context = Context::open_on(&soft(1), ContextOptions::default()).unwrap();
+            let arrays = context.arrays().clone();
+            let buffer = PinnedBuffer::<u32>::new(context.overtake(), 8).unwrap();
+            let word = arrays.adopt(buffer).unwrap();
+            let fill = arrays.launch("fill", (discard(&word),), |lane, at| {
+                lane.driver().memset_d8_async(at[0], 1, 32, lane.stream())?;
+                Ok(More::Done)
+            });
+            fill.submit().unwrap();
+            if finishes {
+                context.finish().unwrap();
+            } else {
+                drop(context);
+            }
+            let refused = arrays.launch("late", (read(&word),), |_, _| Ok(More::Done)).submit();
+            assert!(matches!(refused, Err(Error::Closed { .. })), "{refused:?}");
+            let memory = word.release().unwrap().expect("it was adopted");
+            assert_eq!(memory[..], [0x0101_0101; 8]);
+            arrays.finish().unwrap();
+        }
     }
 
     #[test]

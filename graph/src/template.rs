@@ -221,8 +221,7 @@ impl Graph {
     pub fn replay(&mut self, template: &Template, replay: &Replay<'_>, nodes: &mut Vec<NodeId>) -> Result<(), Refused> {
         nodes.clear();
         self.admit_all(template, replay)?;
-        let edges = template.edges.len() + template.first.len() * replay.after.len();
-        self.make_room(template.len() as u32, edges)?;
+        self.make_room_to_replay(template, replay.after.len())?;
         self.place_all(template, replay, nodes);
         if !replay.after.is_empty() {
             for first in &template.first {
@@ -239,6 +238,16 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is room for a template behind so many nodes.
+    #[must_use]
+    pub fn has_room_to_replay(&self, template: &Template, after: usize) -> bool {
+        self.make_room_to_replay(template, after).is_ok()
+    }
+
+    fn make_room_to_replay(&self, template: &Template, after: usize) -> Result<(), Refused> {
+        self.make_room(template.len() as u32, template.edges.len() + template.first.len() * after)
     }
 
     /// Whether nodes may be made of this: one check for all.

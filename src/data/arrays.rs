@@ -47,13 +47,16 @@ struct Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        if self.has_finished || self.store.is_inside() {
-            return;
+        if !self.has_finished && !self.store.is_inside() {
+            log_end(self.store.drain());
         }
-        match self.store.drain() {
-            Ok(()) | Err(Error::Forked) => {}
-            Err(error) => log::warn!("arrays have not ended well, and adopted memory may lack results: {error}"),
-        }
+    }
+}
+
+fn log_end(ended: Result<(), Error>) {
+    match ended {
+        Ok(()) | Err(Error::Forked) => {}
+        Err(error) => log::warn!("arrays have not ended well, and adopted memory may lack results: {error}"),
     }
 }
 
@@ -81,6 +84,17 @@ impl Arrays {
     /// start have failed. Those of a section end with it, and here nothing is done for them. In the function of a task
     /// it is refused.
     pub fn finish(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    /// The same as dropping the last clone does it, though others may live.
+    pub(crate) fn end_and_log(&mut self) {
+        if !self.store.is_inside() {
+            log_end(self.end());
+        }
+    }
+
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
         let Some(door) = &mut self.door else { return Ok(()) };
         let ended = door.store.drain();
         if let Some(last) = Arc::get_mut(door) {

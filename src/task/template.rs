@@ -2,11 +2,17 @@
 #![allow(unsafe_code)] // a template is fixed by a promise of the caller's
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use graph::{Direction, Kind, NodeId, Priority, Template as Stretch};
+use graph::{Direction, Graph, Kind, NodeId, Priority, Refused, Template as Stretch};
+use hal::Nanos;
 use smallvec::SmallVec;
 
+use crate::dispatch::inside::is_inside;
+use crate::dispatch::ranks::Rank;
 use crate::dispatch::replay::{Replaying, ranks};
+use crate::dispatch::shared::Held;
+use crate::task::TaskBuilder;
 use crate::task::ahead;
 use crate::task::handle::Handle;
 use crate::task::tasks::Tasks;
@@ -295,35 +301,95 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if self.after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
         }
-        let plan = if shared.has_spans { self.template.span.plan(shared.of_a_group) } else { None };
-        if let Some(plan) = plan {
-            return self.submit_span(plan);
+        match self.plan() {
+            Some(plan) => self.span(plan).submit(),
+            None => self.submit_each(),
         }
-        self.submit_each()
+    }
+
+    /// That of its one task, if it is one.
+    #[inline]
+    fn plan(&self) -> Option<Arc<Plan>> {
+        let shared = self.tasks.shared();
+        if shared.has_spans { self.template.span.plan(shared.of_a_group) } else { None }
+    }
+
+    /// The same, and where the dispatcher is full it waits until tasks have ended, as
+    /// [`crate::task::TaskBuilder::submit_when_room`]. A template of more tasks than there may be is refused.
+    pub fn submit_when_room(self) -> Result<Handle, Error> {
+        self.submit_by(None)?.map_err(|_| Error::NoRoomInside { task: NAME.to_owned() })
+    }
+
+    /// The same, which waits for so long at most, as [`crate::task::TaskBuilder::submit_within`].
+    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Replay<'r, A>>, Error> {
+        let deadline = self.tasks.shared().deadline(span);
+        self.submit_by(Some(deadline))
+    }
+
+    fn submit_by(self, deadline: Option<Nanos>) -> Result<Result<Handle, Replay<'r, A>>, Error> {
+        let shared = self.tasks.shared();
+        if self.after.iter().any(|task| !task.is_of(shared)) {
+            return Err(Error::Foreign { task: NAME.to_owned() });
+        }
+        let (plan, ranked) = (self.plan(), self.ranks()?);
+        let (stretch, after, is_one) = (Arc::clone(&self.template.stretch), self.after.len(), plan.is_some());
+        let has_room = |graph: &Graph| match is_one {
+            true => graph.has_room(1, after),
+            false => graph.has_room_to_replay(&stretch, after),
+        };
+        loop {
+            let mut held = shared.enter_here()?;
+            held.collect();
+            if held.is_closed || has_room(&held.graph) {
+                let Some(plan) = plan else { return self.append_each(held, &ranked).map(Ok) };
+                let appended = self.span(plan).append(&mut held, &[]);
+                shared.pump(held);
+                return appended.map(Ok);
+            }
+            let is_empty = held.graph.statistics().nodes == 0;
+            shared.pump(held);
+            if is_empty {
+                return Err(Refused::WouldBlock.into());
+            }
+            let has_time = deadline.is_none_or(|deadline| shared.driver.host().now() < deadline);
+            if !has_time || is_inside(Arc::as_ptr(shared).addr()) {
+                return Ok(Err(self));
+            }
+            shared.await_room_for(deadline, has_room)?;
+        }
     }
 
     /// As a task for each step.
     #[inline(never)] // the code of replays that are one task stays together
     fn submit_each(self) -> Result<Handle, Error> {
+        let ranked = self.ranks()?;
+        let held = self.tasks.shared().enter_here()?;
+        self.append_each(held, &ranked)
+    }
+
+    /// The ranks of its tasks, if a policy ranks tasks.
+    fn ranks(&self) -> Result<Vec<Rank>, Error> {
+        let shared = self.tasks.shared();
+        let Some(policy) = &shared.policy else { return Ok(Vec::new()) };
+        let depth = shared.enter_here()?.depth_behind(self.after.iter().map(|task| task.node()));
+        Ok(ranks(&**policy, &self.template.stretch, self.priority, self.device, depth))
+    }
+
+    fn append_each(self, held: Held<'_>, ranked: &[Rank]) -> Result<Handle, Error> {
         let shared = self.tasks.shared();
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let (Template { stretch, does, .. }, is_fixed) = (template, template.graphs.is_some());
         let steps: Arc<dyn Steps> = Arc::new(Run::new(Arc::clone(does), arguments));
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
-        let (mut held, mut ranked) = (shared.enter_here()?, Vec::new());
-        if let Some(policy) = &shared.policy {
-            let depth = held.depth_behind(nodes.iter().copied());
-            drop(held);
-            ranked = ranks(&**policy, stretch, priority, device, depth);
-            held = shared.enter_here()?;
-        }
+        // Dropped before the arguments, which are the user's, if it is refused.
+        let mut held = held;
         if held.is_closed {
             return Err(Error::Closed { task: Some(NAME.to_owned()) });
         }
         if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), NAME, || NAME.to_owned()) {
             return Ok(handle);
         }
-        let (after, set, ranks) = (&nodes[..], tasks.set(), &ranked[..]);
+        let (after, set, ranks) = (&nodes[..], tasks.set(), ranked);
         let replaying = Replaying { template: stretch, priority, device, announced, after, set, ranks };
         let (node, outcome) = held.replay(&replaying, &steps)?;
         held.statistics.graph_fallbacks += u64::from(is_fixed);
@@ -332,7 +398,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     }
 
     /// As one task.
-    fn submit_span(self, plan: Arc<Plan>) -> Result<Handle, Error> {
+    fn span(self, plan: Arc<Plan>) -> TaskBuilder<'r, 'r> {
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let Template { stretch, does, span: spanned, graphs } = template;
         let first = stretch.nodes().next().expect("a span has steps");
@@ -343,6 +409,6 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let task = tasks.span(stretch.name(stretch.len() - 1), first.kind, span);
         let task = task.priority(first.priority.max(priority)).on(device);
         let task = task.copying(spanned.copies_both_ways, announced && first.priority <= priority);
-        task.after(after).submit()
+        task.after(after)
     }
 }

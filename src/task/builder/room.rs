@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graph::Refused;
+use graph::{Graph, Refused};
 use hal::{Nanos, Wait};
 
 use super::TaskBuilder;
@@ -63,6 +63,15 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 impl Shared {
     /// Waits for a while, until a task has ended.
     pub fn await_room(self: &Arc<Shared>, deadline: Option<Nanos>) -> Result<(), Error> {
+        self.await_room_for(deadline, |graph| graph.has_room(1, 1))
+    }
+
+    /// The same for more than one task.
+    pub fn await_room_for(
+        self: &Arc<Shared>,
+        deadline: Option<Nanos>,
+        has_room: impl Fn(&Graph) -> bool,
+    ) -> Result<(), Error> {
         let mut held = self.enter_here()?;
         held.flush = true;
         let pending: Vec<(Arc<Set>, u64)> = held.sets.all().map(|set| (Arc::clone(set), set.pending())).collect();
@@ -74,7 +83,7 @@ impl Shared {
             host.wait_until(next, &mut || pending.iter().any(|(set, before)| set.pending() < *before))
         });
         // A task may have ended before this call.
-        let has_room = || Ok::<_, Error>(self.enter_here()?.graph.has_room(1, 1));
+        let has_room = || Ok::<_, Error>(has_room(&self.enter_here()?.graph));
         if end == Wait::Stuck && !has_room()? { Err(Refused::WouldBlock.into()) } else { Ok(()) }
     }
 }

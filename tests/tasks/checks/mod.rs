@@ -76,7 +76,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
         without_room_for_an_order;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
-    rooms: are_waited_for in_vain not_inside none_to_come of_closed behind_many;
+    rooms: are_waited_for in_vain not_inside none_to_come of_closed behind_many of_replays;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hal::Nanos;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Handle, Lane, More, Refused, Tasks};
+use overtake::task::{Error, Handle, Lane, More, Recording, Refused, Tasks};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -137,4 +137,52 @@ pub fn behind_many(rig: &Rig) -> Outcome {
     let error = many.expect_err("there is no room for so many edges").to_string();
     ensure!(error.contains("task \"many\" needs 50 edges, and the graph has 16"), "{error}");
     Ok(held.release()?)
+}
+
+/// Replays that are one task, and others that are several, wait for room as tasks do. One that has waited in vain comes
+/// back as it was, and one that never has room is refused.
+pub fn of_replays(rig: &Rig) -> Outcome {
+    let bed = small(rig)?;
+    let template = |steps: usize, is_mixed: bool| {
+        let mut recording = Recording::new();
+        let add = |runs: &Arc<AtomicU32>| {
+            runs.fetch_add(1, Ordering::Relaxed);
+        };
+        let mut last = None;
+        for number in 0..steps {
+            last = Some(if is_mixed && number == 0 {
+                recording.host("function", last.as_slice(), move |runs| {
+                    add(runs);
+                    Ok(())
+                })
+            } else {
+                let launch = move |_: &mut Lane<'_>, runs: &Arc<AtomicU32>| {
+                    add(runs);
+                    Ok(More::Done)
+                };
+                recording.kernel("kernel", last.as_slice(), launch)
+            });
+        }
+        recording.finish()
+    };
+    for is_mixed in [false, true] {
+        let (template, runs) = (template(3, is_mixed)?, Arc::<AtomicU32>::default());
+        for _ in 0..20 {
+            template.replay(&bed.tasks, Arc::clone(&runs)).submit_when_room()?;
+        }
+        bed.tasks.wait()?;
+        same("runs", &runs.load(Ordering::Relaxed), &60)?;
+        let first = filled(&bed)?;
+        let replay = template.replay(&bed.tasks, Arc::clone(&runs));
+        let Err(replay) = replay.submit_within(Duration::from_millis(3))? else {
+            return Err(Failure::new("there is no room"));
+        };
+        same("runs", &runs.load(Ordering::Relaxed), &60)?;
+        first.release()?;
+        replay.submit_when_room()?.wait()?;
+        same("runs", &runs.load(Ordering::Relaxed), &63)?;
+    }
+    let never = template(1 + TASKS_MAX as usize, true)?.replay(&bed.tasks, Arc::default()).submit_when_room();
+    ensure!(matches!(never, Err(Error::Refused(Refused::WouldBlock))), "{never:?}");
+    Ok(bed.tasks.wait()?)
 }
