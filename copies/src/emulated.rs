@@ -53,3 +53,25 @@ impl Adder for Counting {
         kernel.add(stream, word, value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use options::Profile;
+    use terms::Priority;
+
+    use super::*;
+    use crate::overtake::Overtake;
+
+    #[test]
+    fn no_copy_goes_by_kernel_where_the_device_counts() {
+        let driver = crate::soft::driver();
+        for emulation in Kind::ALL {
+            let options = Options { profile: Profile::emulating(emulation), ..Options::default() };
+            let overtake = Overtake::attach(&driver, options).unwrap();
+            let stream = overtake.stream(Priority::LOWEST).unwrap();
+            let inner = &stream.state().inner;
+            let kernels = (inner.kernel.is_some(), inner.counting.0.is_some());
+            assert_eq!(kernels, (emulation == Kind::Hold, emulation != Kind::Hold), "{emulation:?}");
+        }
+    }
+}

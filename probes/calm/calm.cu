@@ -1,5 +1,5 @@
 // Bulk beside urgent copies and in a calm, and the first urgent copy after one. It knows nothing of overtake.
-// nvcc -O2 -std=c++17 -arch=sm_90 calm.cu && OVERTAKE_TEST=calm_after_us=50000 overtake run -- ./a.out 60
+// nvcc -O2 -std=c++17 -arch=sm_90 calm.cu && OVERTAKE_UNLISTED=calm_after_us=50000 overtake run -- ./a.out 60
 // The argument is the length of a calm in ms: longer than the option.
 #include <cuda_runtime.h>
 

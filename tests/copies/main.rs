@@ -101,6 +101,7 @@ type OnModel = fn() -> Outcome;
 const ON_MODEL: &[(&str, OnModel)] = &[
     ("peers::an_urgent_copy_waits_for_a_chunk", model::peers::an_urgent_copy_waits_for_a_chunk),
     ("peers::an_urgent_copy_passes_a_kernel", model::peers::an_urgent_copy_passes_a_kernel),
+    ("peers::an_urgent_copy_passes_whole_bulk", model::peers::an_urgent_copy_passes_whole_bulk),
     ("peers::without_the_option_it_waits", model::peers::without_the_option_it_waits),
     ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
     ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
@@ -177,7 +178,10 @@ fn soft_trials() -> Vec<Trial> {
         "bracket",
         "atomics",
     ];
-    trials.extend(ways().into_iter().filter(|(name, _)| of_faults.contains(&&**name)).map(|(name, options)| {
+    let ways: Vec<(String, Options)> =
+        ways().into_iter().filter(|(name, _)| of_faults.contains(&name.as_str())).collect();
+    assert_eq!(ways.len(), of_faults.len(), "each of them is a way");
+    trials.extend(ways.into_iter().map(|(name, options)| {
         let check = move || model::faults::every_call(&options);
         trial(format!("faults::every_call_of_{name}"), Patience::new(), check)
     }));

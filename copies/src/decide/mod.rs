@@ -30,16 +30,17 @@
 //! | a gated copy | goes |
 //! |---|---|
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
-//! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
+//! | the same, of `Profile::calm.bytes_max` at most and on a calm engine | natively, at full speed |
 //! | any, above none, where all above tolerate it *in its turn*, see below | natively, with a word behind it |
 //! | one that would go by kernel, where all above tolerate a wait for *chunks*, see below | in chunks |
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! The owners of copies to come may tolerate a wait for bulk, where `transport` is `auto` and there are channels. The
-//! engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes goes as it is
-//! where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than the least
-//! patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of that time.
+//! The owners of copies to come may tolerate a wait for bulk, where `Profile::transport` is `Auto` and there are
+//! channels. The engine takes streams in turn, and a word behind a copy ends its turn. So a copy of one row of bytes
+//! goes as it is where two things hold (`turn.rs`): the turns that may come before an urgent copy take no longer than
+//! the least patient owner tolerates, and the hardware has a queue for each stream. Else chunks take their share of
+//! that time.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -278,12 +279,12 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
 
 /// The reason to go natively at any priority, if there is one.
 fn obstacle(options: &Options, placement: &Placement) -> Option<Reason> {
-    let is_native = options.transport_of(placement.direction) == Transport::Native;
+    let is_left = !options.manages(placement.direction);
     match placement.kind {
         None => Some(Reason::Unknown),
         Some(MemoryKind::Managed) => Some(Reason::Managed),
-        Some(_) if placement.direction == Direction::DeviceToDevice && is_native => Some(Reason::OnDevice),
-        Some(_) if placement.direction == Direction::Peer && is_native => Some(Reason::BetweenDevices),
+        Some(_) if placement.direction == Direction::DeviceToDevice && is_left => Some(Reason::OnDevice),
+        Some(_) if placement.direction == Direction::Peer && is_left => Some(Reason::BetweenDevices),
         Some(MemoryKind::Device) if !placement.direction.has_host_side() => None,
         Some(MemoryKind::Pinned) => None,
         Some(MemoryKind::Pageable | MemoryKind::Device) => Some(Reason::Pageable),

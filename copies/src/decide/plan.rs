@@ -25,7 +25,8 @@ pub enum Reason {
     Small,
     /// Small enough for the driver to inline.
     Inlined,
-    /// It is bulk, and `whole_bulk` is on.
+    /// It is bulk, and `whole_bulk` or the transport of the profile leaves it to the driver; or a batch of the copy
+    /// service, and the transport is no kernel.
     Asked,
     /// All tickets were in use.
     RingFull,

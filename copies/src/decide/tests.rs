@@ -342,13 +342,14 @@ fn options() -> impl Strategy<Value = Options> {
     let transport = prop::sample::select(Transport::ALL.to_vec());
     let urgent = prop::sample::select(UrgentTransport::ALL.to_vec());
     let guard = prop::sample::select(vec![None, Some(MIB)]);
-    let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>());
-    (switches, transport, urgent, guard.clone(), guard).prop_map(
-        |((enabled, channels, lull), transport, urgent_transport, guard_bytes_min, calm)| {
+    let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
+    let peer_gbps = prop::sample::select(vec![None, Some(50)]);
+    (switches, transport, urgent, guard.clone(), guard, peer_gbps).prop_map(
+        |((enabled, channels, lull, whole_bulk), transport, urgent_transport, guard_bytes_min, calm, peer_gbps)| {
             let calm = calm::up_to(calm);
             let profile =
                 Profile { transport, urgent_transport, guard_bytes_min, calm, channels, lull, ..Profile::LIBRARY };
-            Options { enabled, peer_gbps: lull.then_some(50), profile, ..Options::default() }
+            Options { enabled, peer_gbps, whole_bulk, profile, ..Options::default() }
         },
     )
 }

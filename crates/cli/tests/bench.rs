@@ -228,7 +228,7 @@ fn endless_urgent_copies_leave_bulk_something() {
         "--methods",
         "engine/hold",
     ];
-    let run = bench_with("endless", &arguments, &[("OVERTAKE_TEST", "bulk_share=0.2")]);
+    let run = bench_with("endless", &arguments, &[("OVERTAKE_UNLISTED", "bulk_share=0.2")]);
     let row = row(&run, "engine/hold");
     assert_eq!(row["share_configured"], 0.2);
     let got = number(row, "bulk_gbps") / number(row, "raw_gbps");

@@ -202,7 +202,8 @@ impl Profile {
     };
 
     /// The library with semaphores that the device keeps, for comparison: every copy goes in chunks through a channel,
-    /// and no copy by kernel (`docs/decisions/patent-emulation.md`).
+    /// and no copy by kernel (`docs/decisions/patent-emulation.md`). With [`Kind::Hold`] the CPU keeps them in place of
+    /// the device, and a copy goes by kernel where its channel is occupied.
     #[must_use]
     pub const fn emulating(emulation: Kind) -> Profile {
         let (transport, urgent_transport) = (Transport::Engine, UrgentTransport::Channel);

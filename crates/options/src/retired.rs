@@ -7,9 +7,12 @@ const RETIRED: &[(&[&str], &str)] = &[
     (&["urgent_transport"], "whole_bulk=on has urgent copies go by kernel"),
     (&["emulation"], "Profile::emulating, of the Rust library, has the emulations"),
     (&["channels"], "they belong to the Rust library, and the drop-in has none"),
-    (&["lull", "calm_after_us", "calm_bytes_max"], "the drop-in has its own, and the libraries have none"),
+    (
+        &["lull", "calm_after_us", "calm_bytes_max"],
+        "the drop-in and the C library have their own values, and the Rust library has none",
+    ),
     (&["guard_bytes_min"], "the drop-in guards every copy kernel; a Rust program takes Profile::DROP_IN"),
-    (&["peer_transport"], "peer_gbps=RATE gives copies between devices their priorities"),
+    (&["peer_transport"], "peer_gbps=RATE alone gives copies between devices their priorities, where it is set"),
     (
         &["on_device_transport", "on_device_gbps", "on_device_blocks", "on_device_warps"],
         "copies on one device are left to the driver, whose own priorities nearly suffice",

@@ -131,7 +131,8 @@ pub struct Options {
     pub demand: DemandOptions,
     /// The longest time that one chunk may keep the engine busy, and an urgent copy waiting.
     pub blocking_max: Nanos,
-    /// Whether bulk stays whole on the copy engine, as natively, and urgent copies go by kernel beside it.
+    /// Whether bulk stays whole on the copy engine, as natively, and urgent copies go by kernel beside it. It does not
+    /// apply to [`Profile::emulating`].
     pub whole_bulk: bool,
     /// The rate between devices in GB/s, if copies there have priorities. `None`: the driver makes all of them, urgent
     /// or not, and none waits or holds others off.
@@ -170,20 +171,22 @@ impl Options {
     /// The hardware that moves copies of this direction that may have to wait.
     #[must_use]
     pub fn transport_of(&self, direction: Direction) -> Transport {
-        match direction {
-            Direction::HostToDevice | Direction::DeviceToHost if self.whole_bulk => Transport::Native,
-            Direction::HostToDevice | Direction::DeviceToHost => self.profile.transport,
-            // CUDA's own priorities nearly suffice there (`reports/peers`).
-            Direction::DeviceToDevice => Transport::Native,
-            Direction::Peer if self.peer_gbps.is_none() => Transport::Native,
-            Direction::Peer => self.profile.transport,
+        match self.manages(direction) && !self.leaves_bulk_whole() {
+            true => self.profile.transport,
+            false => Transport::Native,
         }
     }
 
     /// The hardware that moves urgent copies.
     #[must_use]
     pub fn urgent_transport(&self) -> UrgentTransport {
-        if self.whole_bulk { UrgentTransport::Kernel } else { self.profile.urgent_transport }
+        if self.leaves_bulk_whole() { UrgentTransport::Kernel } else { self.profile.urgent_transport }
+    }
+
+    /// Whether bulk stays whole on the copy engine. It never does in a mode for comparison ([`Profile::emulating`]),
+    /// which has every copy go in chunks.
+    fn leaves_bulk_whole(&self) -> bool {
+        self.whole_bulk && self.profile.urgent_transport != UrgentTransport::Channel
     }
 
     /// The warps of a bulk copy kernel of this direction.
@@ -196,11 +199,16 @@ impl Options {
         }
     }
 
-    /// Whether copies of this direction have priorities: those between host and device, and those of the others that
-    /// are not left to the driver.
+    /// Whether copies of this direction have priorities: those between host and device, and those between devices
+    /// where their rate is given.
     #[must_use]
     pub fn manages(&self, direction: Direction) -> bool {
-        direction.has_host_side() || self.transport_of(direction) != Transport::Native
+        match direction {
+            Direction::HostToDevice | Direction::DeviceToHost => true,
+            // CUDA's own priorities nearly suffice there (`reports/peers`).
+            Direction::DeviceToDevice => false,
+            Direction::Peer => self.peer_gbps.is_some(),
+        }
     }
 }
 
@@ -229,6 +237,8 @@ impl Default for Options {
 
 #[cfg(test)]
 mod tests {
+    use semaphores::Kind;
+
     use super::*;
 
     #[test]
@@ -242,10 +252,20 @@ mod tests {
     fn whole_bulk_is_left_to_the_engine_and_passed_by_kernels() {
         let ways = |whole_bulk| {
             let options = Options { whole_bulk, peer_gbps: Some(50), ..Options::default() };
+            assert_eq!(Direction::ALL.map(|direction| options.manages(direction)), [true, true, false, true]);
             (Direction::ALL.map(|direction| options.transport_of(direction)), options.urgent_transport())
         };
         use Transport::{Auto, Native};
         assert_eq!(ways(false), ([Auto, Auto, Native, Auto], UrgentTransport::Engine));
-        assert_eq!(ways(true), ([Native, Native, Native, Auto], UrgentTransport::Kernel));
+        assert_eq!(ways(true), ([Native; 4], UrgentTransport::Kernel), "between devices too");
+    }
+
+    #[test]
+    fn whole_bulk_does_not_apply_to_an_emulation() {
+        for emulation in Kind::ALL {
+            let options = Options { whole_bulk: true, profile: Profile::emulating(emulation), ..Options::default() };
+            let ways = (options.transport_of(Direction::HostToDevice), options.urgent_transport());
+            assert_eq!(ways, (Transport::Engine, UrgentTransport::Channel), "{emulation:?}");
+        }
     }
 }

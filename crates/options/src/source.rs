@@ -43,13 +43,14 @@ impl Options {
         TUNABLES.iter()
     }
 
-    /// The values that only tests set, by `OVERTAKE_TEST`.
+    /// The values that only tests set, by `OVERTAKE_UNLISTED`.
     #[doc(hidden)]
     pub fn unlisted() -> impl Iterator<Item = &'static Tunable> {
         unlisted::UNLISTED.iter()
     }
 
-    /// Sets one option by name. A retired one is left alone, with a warning in the log.
+    /// Sets one option by name. A retired one is left alone, with a warning in the log: a program without a logger
+    /// shows what [`retired`] says of the name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         let error = |expected: String| OptionError { name: name.to_owned(), value: value.to_owned(), expected };
         if let Some(said) = retired(name) {
@@ -108,8 +109,8 @@ impl Options {
             .ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
     }
 
-    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option, then `OVERTAKE_TEST`. Returns the
-    /// faults; a faulty option stays as it was. `lookup` reads the environment.
+    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option. Returns the faults; a faulty option
+    /// stays as it was. `lookup` reads the environment.
     pub fn apply_variables(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Vec<Fault> {
         let switch = ("OVERTAKE".to_owned(), "enabled");
         let options = TUNABLES.iter().map(|tunable| (variables::of_option(tunable.name), tunable.name));
@@ -122,7 +123,6 @@ impl Options {
                 faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
-        faults.extend(lookup(unlisted::VARIABLE).iter().flat_map(|text| unlisted::apply(self, text)));
         for name in [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS] {
             if let Some(queues) = lookup(name).and_then(|value| value.trim().parse::<u32>().ok()) {
                 self.guard.copy_queues = queues.clamp(1, 32);
@@ -130,6 +130,12 @@ impl Options {
         }
         self.launches_block |= lookup(LAUNCH_BLOCKING).is_some_and(|value| queues::launches_block(&value));
         faults
+    }
+
+    /// Applies `OVERTAKE_UNLISTED`. Returns warnings: no program fails for a variable of tests.
+    #[doc(hidden)]
+    pub fn apply_unlisted(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Vec<Fault> {
+        lookup(unlisted::VARIABLE).iter().flat_map(|text| unlisted::apply(self, text)).collect()
     }
 
     /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables. Logs unknown variables that begin like
@@ -146,7 +152,9 @@ impl Options {
                 Err(error) => faults.push(unreadable("OVERTAKE_CONFIG", &origin, &error)),
             }
         }
-        faults.extend(options.apply_variables(|name| std::env::var(name).ok()));
+        let lookup = |name: &str| std::env::var(name).ok();
+        faults.extend(options.apply_variables(lookup));
+        options.apply_unlisted(lookup).iter().for_each(|warning| log::warn!("{warning}"));
         faults.into_iter().next().map_or(Ok(options), Err)
     }
 }
@@ -220,8 +228,10 @@ mod tests {
     #[test]
     fn tests_have_one_variable_of_their_own() {
         let mut options = Options::default();
-        let test = |name: &str| (name == "OVERTAKE_TEST").then(|| "ticket_every=1,lull=much".to_owned());
-        let said: Vec<String> = options.apply_variables(test).iter().map(ToString::to_string).collect();
+        let test = |name: &str| (name == "OVERTAKE_UNLISTED").then(|| "ticket_every=1,lull=much".to_owned());
+        assert_eq!(options.apply_variables(test), [], "no program fails for it");
+        assert_eq!(options, Options::default());
+        let said: Vec<String> = options.apply_unlisted(test).iter().map(ToString::to_string).collect();
         assert_eq!((options.profile.ticket_every, said.len()), (1, 1), "{said:?}");
         assert!(options.set("ticket_every", "2").is_ok() && options.profile.ticket_every == 1, "it is no option");
     }

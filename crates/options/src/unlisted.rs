@@ -1,6 +1,6 @@
-//! Values of the profile that tests set by name, and nobody else: the one variable `OVERTAKE_TEST` has them, as
+//! Values of the profile that tests set by name, and nobody else: the one variable `OVERTAKE_UNLISTED` has them, as
 //! `NAME=VALUE,NAME=VALUE`. They are no options: the list of options has none of them, and a warning says that the
-//! variable is set.
+//! variable is set. A fault in it is a warning too.
 
 use doors::fault::{Fault, Source};
 use semaphores::Kind as Emulation;
@@ -11,7 +11,7 @@ use crate::tunable::{Kind, Tunable, option, put};
 use crate::workers::BLOCK_WARPS_MAX;
 
 /// The variable.
-pub(crate) const VARIABLE: &str = "OVERTAKE_TEST";
+pub(crate) const VARIABLE: &str = "OVERTAKE_UNLISTED";
 
 const MEANING: &str = "a value of the profile, for tests";
 
@@ -60,7 +60,7 @@ pub(crate) const UNLISTED: &[Tunable] = &[
     option("ticket_every", Kind::Number(|o| &mut o.profile.ticket_every, 1, 1000), MEANING),
 ];
 
-/// Applies the text of the variable. Returns the faults.
+/// Applies the text of the variable. Returns the faults, as warnings.
 pub(crate) fn apply(options: &mut Options, text: &str) -> Vec<Fault> {
     let fault = |message: String| Source { origin: VARIABLE, text: "" }.fault_of_all(message);
     let set = |setting: &str| {
@@ -89,8 +89,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "OVERTAKE_TEST: lull cannot be \"much\": expected on or off",
-                "OVERTAKE_TEST: \"trace\" is no value of the profile that it sets",
+                "OVERTAKE_UNLISTED: lull cannot be \"much\": expected on or off",
+                "OVERTAKE_UNLISTED: \"trace\" is no value of the profile that it sets",
             ]
         );
         assert!(!options.profile.channels, "what follows a fault is set");

@@ -27,7 +27,7 @@ fn with(tunable: &Tunable, text: &str) -> Option<Options> {
         return Options::default().with(tunable.name, text).ok();
     }
     let (mut options, test) = (Options::default(), format!("{}={text}", tunable.name));
-    options.apply_variables(|name| (name == "OVERTAKE_TEST").then(|| test.clone())).is_empty().then_some(options)
+    options.apply_unlisted(|name| (name == "OVERTAKE_UNLISTED").then(|| test.clone())).is_empty().then_some(options)
 }
 
 /// The fields with their values, by their paths, as the settings show them for debugging.

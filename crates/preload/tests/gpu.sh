@@ -71,11 +71,11 @@ run() { # deployment name arguments...
     preload) set+=("LD_PRELOAD=$library") ;;
     shadow) set+=("LD_LIBRARY_PATH=$out/shadow${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "OVERTAKE_LIBCUDA=$libcuda") ;;
     audit) set+=("LD_AUDIT=$library") ;;
-    staged) set+=("LD_PRELOAD=$library" OVERTAKE_TEST=staging_bytes_min=4K) ;;
-    one_slot) set+=("LD_PRELOAD=$library" OVERTAKE_TEST=staging_bytes_min=4K,staging_slots=1) ;;
-    one_thread) set+=("LD_PRELOAD=$library" OVERTAKE_TEST=staging_bytes_min=4K OVERTAKE_STAGING_THREADS=1) ;;
-    whole) set+=("LD_PRELOAD=$library" OVERTAKE_WHOLE_BULK=on OVERTAKE_TEST=lull=off,guard_bytes_min=1) ;;
-    no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_TEST=staging_bytes_min=4K) ;;
+    staged) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K) ;;
+    one_slot) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K,staging_slots=1) ;;
+    one_thread) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K OVERTAKE_STAGING_THREADS=1) ;;
+    whole) set+=("LD_PRELOAD=$library" OVERTAKE_WHOLE_BULK=on OVERTAKE_UNLISTED=lull=off,guard_bytes_min=1) ;;
+    no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_UNLISTED=staging_bytes_min=4K) ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")
   local onlooker patience_s=$((limit_s > 12 ? limit_s - 10 : limit_s / 2))
@@ -88,7 +88,7 @@ run() { # deployment name arguments...
   wait "$onlooker" 2>/dev/null
   # A deployment sets options that a random program draws otherwise.
   case $name in fuzz*) sed -i '/^options of /d' "$folder/output" ;; esac
-  sed -i '/^overtake: .*OVERTAKE_TEST is set/d' "$folder/errors"
+  sed -i '/^overtake: .*OVERTAKE_UNLISTED is set/d' "$folder/errors"
   case $expected,$deployment in
     warns,* | "launches block",* | *,no_slots) sed -i '/^overtake: /d' "$folder/errors" ;;
   esac

@@ -73,6 +73,7 @@ impl Settings {
             }
         }
         settings.faults.extend(settings.options.apply_variables(&lookup));
+        settings.warnings.extend(settings.options.apply_unlisted(&lookup).iter().map(ToString::to_string));
         settings
     }
 

@@ -133,7 +133,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
         Reason::Calm => Cause::Harmless("no urgent copy had gone for a while"),
         Reason::Tolerated => Cause::Harmless("all urgent copies to come tolerated the wait for them"),
-        Reason::Asked => Cause::Harmless("whole_bulk leaves bulk to the copy engine"),
+        Reason::Asked => Cause::Harmless("the options leave bulk to the driver, as whole_bulk does"),
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(
             "overtake had stood down to plain copies",

@@ -59,6 +59,12 @@ impl Stored {
     }
 }
 
+/// Whether copies of a run with this variant were guarded: by the option of its time, or by a value for tests.
+pub fn is_guarded(variant: &str) -> bool {
+    let mut settings = variant.split([' ', ',']);
+    settings.any(|setting| setting.to_ascii_lowercase().contains("guard_bytes_min=") && !setting.ends_with("=off"))
+}
+
 /// All stored runs, in the order of their files; or all mistakes in them.
 pub fn read_all(root: &Path) -> Result<Vec<Stored>, Vec<String>> {
     let (mut runs, mut wrong) = (Vec::new(), Vec::new());
@@ -202,6 +208,17 @@ mod tests {
 
     fn wrong(name: &str, text: &str) -> String {
         read_all(store(name, text).path()).unwrap_err().join("\n")
+    }
+
+    #[test]
+    fn guarded_runs_are_known_by_either_spelling() {
+        for variant in ["OVERTAKE_CHANNELS=off OVERTAKE_GUARD_BYTES_MIN=1M", "OVERTAKE_UNLISTED=guard_bytes_min=1M"] {
+            assert!(is_guarded(variant), "{variant}");
+        }
+        assert!(is_guarded("OVERTAKE_UNLISTED=channels=off,guard_bytes_min=1M"), "as in reports/README.md");
+        for variant in ["", "OVERTAKE_UNLISTED=guard_bytes_min=off,lull=on", "OVERTAKE_GUARD_AFTER_US=50"] {
+            assert!(!is_guarded(variant), "{variant}");
+        }
     }
 
     #[test]

@@ -104,7 +104,9 @@ pub fn between_devices(rig: &Rig) -> Outcome {
     goes(rig, &path, bed::small_options(), [Plan::Native(Reason::BetweenDevices); 2])?;
     goes(rig, &path, Path::options(Transport::Engine), [by_engine, Plan::Urgent])?;
     goes(rig, &path, Path::options(Transport::Kernel), [by_kernel, Plan::Urgent])?;
-    goes(rig, &path, Path::options(Transport::Auto), [by_kernel, Plan::Urgent])
+    goes(rig, &path, Path::options(Transport::Auto), [by_kernel, Plan::Urgent])?;
+    let whole = Options { whole_bulk: true, ..Path::options(Transport::Auto) };
+    goes(rig, &path, whole, [Plan::Native(Reason::Asked), Plan::UrgentKernel])
 }
 
 /// Urgent copies between devices arm no bulk to the device, nor the other way round.

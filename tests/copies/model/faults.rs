@@ -109,12 +109,12 @@ fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
     lanes.iter().try_for_each(|lane| lane.verify(rig))
 }
 
-/// Fails every call of the program in turn, each on a new machine.
 /// The same with guarded bulk.
 pub fn every_call_guarded() -> Outcome {
     every_call(&guard::options())
 }
 
+/// Fails every call of the program in turn, each on a new machine.
 pub fn every_call(options: &Options) -> Outcome {
     let mut calls = CALLS_MAX;
     let mut nth = 0;

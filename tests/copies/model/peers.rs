@@ -80,29 +80,34 @@ fn times(rig: &Rig, overtake: &Overtake, pair: &Pair) -> Result<(Nanos, Nanos, b
     Ok((bulk, urgent, still_there))
 }
 
-fn keeps_both(transport: Transport, urgent_max: Nanos) -> Outcome {
+fn keeps_both(way: &str, options: Options, urgent_max: Nanos) -> Outcome {
     let machine = |builder: softgpu::Builder| builder.devices(2).payload(Payload::TimingOnly);
     on(machine, |_: &SoftGpu, rig| {
         let pair = Pair::new(rig)?;
         let raw = pair.raw(rig)?;
-        let overtake = bed::open(rig, options(transport))?;
+        let overtake = bed::open(rig, options)?;
         let (bulk, urgent, still_there) = times(rig, &overtake, &pair)?;
         ensure!(still_there, "the urgent copy came after all bulk");
         let kept = raw.0 as f64 / bulk.0 as f64;
-        ensure!(kept >= KEPT, "bulk by {} keeps {kept:.3} of raw", transport.name());
-        ensure!(urgent <= urgent_max, "an urgent copy beside bulk by {} takes {urgent}", transport.name());
+        ensure!(kept >= KEPT, "bulk {way} keeps {kept:.3} of raw");
+        ensure!(urgent <= urgent_max, "an urgent copy beside bulk {way} takes {urgent}");
         bed::at_rest(rig, &overtake)
     })
 }
 
 /// In chunks by the engine an urgent copy waits for at most one of them.
 pub fn an_urgent_copy_waits_for_a_chunk() -> Outcome {
-    keeps_both(Transport::Engine, Options::default().blocking_max + SLACK)
+    keeps_both("in chunks", options(Transport::Engine), Options::default().blocking_max + SLACK)
 }
 
 /// By kernel it waits for the bytes in flight.
 pub fn an_urgent_copy_passes_a_kernel() -> Outcome {
-    keeps_both(Transport::Kernel, SLACK)
+    keeps_both("by kernel", options(Transport::Kernel), SLACK)
+}
+
+/// By kernel it waits for none of the whole bulk on the engine, and shares the link with it.
+pub fn an_urgent_copy_passes_whole_bulk() -> Outcome {
+    keeps_both("on the engine", Options { whole_bulk: true, ..options(Transport::Auto) }, SLACK)
 }
 
 /// Without the option an urgent copy waits for the bulk before it.

@@ -17,6 +17,8 @@ fn copies_between_devices_have_priorities_where_their_rate_is_given() {
     assert_eq!(between(Transport::Auto), [Plan::Kernel { raises: false }, Plan::Urgent]);
     assert_eq!(between(Transport::Kernel), [Plan::Kernel { raises: false }, Plan::Urgent]);
     assert_eq!(between(Transport::Engine), [Plan::Engine { raises: false }, Plan::Urgent]);
+    let natively = [Plan::Native(Reason::Asked), Plan::Urgent];
+    assert_eq!(between(Transport::Native), natively, "as between host and device");
     for transport in Transport::ALL {
         let on_device = without_host(Direction::DeviceToDevice, Some(50), transport);
         assert_eq!(on_device, [Plan::Native(Reason::OnDevice); 2]);
@@ -28,4 +30,17 @@ fn copies_between_devices_have_priorities_where_their_rate_is_given() {
         k.placement = Some(away);
     };
     assert_eq!(plan(unseen, 64 * MIB, 1), Plan::Engine { raises: false }, "no kernel reaches the other device");
+}
+
+#[test]
+fn whole_bulk_between_devices_is_native_and_passed_by_kernels() {
+    let whole = |peer_gbps| {
+        let away = |o: &mut Options, k: &mut Known<'_>| {
+            (o.peer_gbps, o.whole_bulk) = (peer_gbps, true);
+            k.placement = Some(Placement { kind: Some(MemoryKind::Device), ..placement(Direction::Peer) });
+        };
+        [plan(away, 64 * MIB, 1), plan(away, 64 << 10, 6)]
+    };
+    assert_eq!(whole(Some(50)), [Plan::Native(Reason::Asked), Plan::UrgentKernel]);
+    assert_eq!(whole(None), [Plan::Native(Reason::BetweenDevices); 2]);
 }

@@ -151,8 +151,8 @@ static int opens_and_leaves(void *data)
     return 0;
 }
 
-/* An end that is left in the function of a task is left, so the other one does not wait for ever. The close waits for the
- * threads that leave: those after this find none, and no memory that comes back late. */
+/* An end that is left in the function of a task is left, so the other one does not wait for ever. The close waits for
+ * the threads that leave: those after this find none, and no memory that comes back late. */
 static void inside(void)
 {
     Dispatcher *dispatcher = new_dispatcher();

@@ -152,7 +152,8 @@ impl MethodName {
             MethodName::EngineAtomics => Profile::emulating(Emulation::Atomics),
             _ => by(Transport::Engine, UrgentTransport::Engine),
         };
-        Options { profile, ..base.clone() }
+        // It would take the place of the profile's transports.
+        Options { profile, whole_bulk: false, ..base.clone() }
     }
 
     fn cut(self, options: &Options) -> Cut {
@@ -191,6 +192,7 @@ impl MethodName {
 #[cfg(test)]
 mod tests {
     use hal::Nanos;
+    use terms::Direction;
 
     use super::*;
 
@@ -207,6 +209,16 @@ mod tests {
         for (index, method) in MethodName::ALL.iter().enumerate() {
             let tone = |method: &MethodName| report::views::tone(method.label().method).unwrap();
             assert!(MethodName::ALL[..index].iter().all(|other| tone(other) != tone(method)), "{method:?}");
+        }
+    }
+
+    #[test]
+    fn whole_bulk_makes_no_method_another_one() {
+        for method in MethodName::ALL {
+            let options = |whole_bulk| method.options(&Options { whole_bulk, ..Options::default() });
+            let [without, with] = [false, true].map(options);
+            assert_eq!(with.transport_of(Direction::HostToDevice), without.transport_of(Direction::HostToDevice));
+            assert_eq!(with.urgent_transport(), without.urgent_transport(), "{method:?}");
         }
     }
 

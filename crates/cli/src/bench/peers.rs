@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
     let sizes = Stage::sizes(Direction::Peer, peers.high_bytes, peers.common.bulk_bytes);
     let mut notes_first = Vec::new();
     if !peers.common.options.iter().any(|option| option.starts_with("peer_gbps=")) {
-        notes_first.extend(set_rate(&mut stage, sizes)?);
+        notes_first.push(set_rate(&mut stage, sizes)?);
     }
     if !stage.reaches_peer {
         notes_first.push("kernels do not reach the other device here: peer access is not possible".to_owned());
@@ -75,14 +75,19 @@ fn way(peers: &PeersArguments) -> String {
 }
 
 /// Gives overtake the rate between the devices, as measured now.
-fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<Option<String>> {
+fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<String> {
     let raw = sizes.raw(&stage.shop)?;
     let pace = Pace { rounds: 1, ..Pace::of(RATE_SECONDS) };
     let measured = runner::run(&[raw.scenario], pace, &mut |_| {})?;
-    let Some(gbps) = measured.first().and_then(|measured| measured.bulk.gbps()) else { return Ok(None) };
-    let rate = (gbps.round() as u32).max(1);
+    let rate = rate(measured.first().and_then(|measured| measured.bulk.gbps()))?;
     stage.shop.options.peer_gbps = Some(rate);
-    Ok(Some(format!("peer_gbps={rate}, as measured before; chunks follow from it")))
+    Ok(format!("peer_gbps={rate}, as measured before; chunks follow from it"))
+}
+
+/// The rate in whole GB/s. Without one the copies of overtake's rows would have no priorities.
+fn rate(gbps: Option<f64>) -> Result<u32> {
+    let why = "the rate between the devices could not be measured: give it with --set peer_gbps=RATE";
+    gbps.map(|gbps| (gbps.round() as u32).max(1)).ok_or_else(|| Failure::Other(why.to_owned()))
 }
 
 fn cases(stage: &Stage, sizes: Sizes) -> Result<Vec<Case>> {
@@ -166,4 +171,15 @@ fn verdict(stage: &Stage, cases: &[Case], rounds: &[Vec<Measured>], rows: &[Benc
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_is_made_without_a_rate() {
+        assert!(rate(None).is_err_and(|error| error.to_string().contains("peer_gbps")));
+        assert_eq!((rate(Some(0.2)).unwrap(), rate(Some(374.6)).unwrap()), (1, 375));
+    }
 }

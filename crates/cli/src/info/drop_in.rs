@@ -27,6 +27,8 @@ pub fn drop_in(environment: &BTreeMap<String, String>) -> (DropIn, Vec<Warning>)
     let warnings = faults.map(|fault| Warning::new(fault, "change or unset it; its default is in use"));
     let unknown = overtake::variables::unknown(environment.keys().cloned()).into_iter();
     let warnings = warnings.chain(unknown.map(|unknown| Warning::new(unknown, "correct or unset it")));
+    let ignored = settings.warnings.iter();
+    let warnings = warnings.chain(ignored.map(|ignored| Warning::new(ignored.clone(), "correct or remove it")));
     let library = run::library().map(|path| path.display().to_string()).ok();
     let drop_in = DropIn { library, notes: notes(&settings, environment) };
     (drop_in, warnings.collect())

@@ -66,11 +66,12 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     let library =
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
     let mut changes = variables::settings(run)?;
-    variables::check(&changes, &lookup)?;
+    let ignored = variables::check(&changes, &lookup)?;
     if !arguments.quiet {
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).chain(changes.keys().cloned());
         let names = names.collect::<BTreeSet<String>>();
-        let warnings = variables::warnings(run, &lookup).into_iter().chain(overtake::variables::unknown(names));
+        let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);
+        let warnings = warnings.chain(overtake::variables::unknown(names));
         warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
     }
     let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;

@@ -103,12 +103,13 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     Ok(changes)
 }
 
-/// Checks that the drop-in will understand all variables, because it can only warn, once in every process.
-pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
+/// Checks that the drop-in will understand all variables, because it can only warn, once in every process. Returns what
+/// it will warn of: settings without effect, and those of tests.
+pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
     let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
     let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
     let faults: Vec<String> = settings.faults.iter().map(ToString::to_string).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::Other(faults.join("\n"))) }
+    if faults.is_empty() { Ok(settings.warnings) } else { Err(Failure::Other(faults.join("\n"))) }
 }
 
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
@@ -242,7 +243,17 @@ mod tests {
         let changes = Changes::from([("OVERTAKE_RULES".to_owned(), rules.into_os_string())]);
         assert!(check(&changes, &nothing).unwrap_err().to_string().contains("rules.toml:2:12: rule 1: priority 99"));
         assert!(check(&Changes::new(), &with(&[("OVERTAKE_AUTOMATIC", "teleport")])).is_err());
-        assert!(check(&Changes::new(), &nothing).is_ok());
+        assert_eq!(check(&Changes::new(), &nothing).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn retired_options_of_a_file_are_warned_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = folder.path().join("options.toml");
+        std::fs::write(&options, "transport = \"native\"\n").unwrap();
+        let changes = Changes::from([("OVERTAKE_CONFIG".to_owned(), options.into_os_string())]);
+        let said = check(&changes, &nothing).unwrap();
+        assert!(said.len() == 1 && said[0].contains("options.toml:1:1: option transport is retired"), "{said:?}");
     }
 
     #[test]

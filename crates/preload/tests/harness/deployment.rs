@@ -67,7 +67,7 @@ impl Deployment {
             Deployment::Staged => {
                 // Small copies too, and by threads where the machine has few cores.
                 let command = command.env("LD_PRELOAD", library).env("OVERTAKE_STAGING", "on");
-                command.env("OVERTAKE_TEST", "staging_bytes_min=4K").env("OVERTAKE_STAGING_THREADS", "3")
+                command.env("OVERTAKE_UNLISTED", "staging_bytes_min=4K").env("OVERTAKE_STAGING_THREADS", "3")
             }
         };
     }

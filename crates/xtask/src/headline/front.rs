@@ -8,7 +8,7 @@ use super::copies::group_tail;
 use super::groups::{Group, Key, current, groups, over_idle};
 use super::programs::rows_of;
 use super::sources::{self, asked, device};
-use crate::stored::Stored;
+use crate::stored::{Stored, is_guarded};
 
 /// The sizes of the urgent copies of the library's table.
 const URGENT_BYTES: [u64; 2] = [64 << 10, 1 << 20];
@@ -141,7 +141,7 @@ pub fn burst_cost(runs: &[Stored], words: &[&str]) -> Result<String, String> {
 /// `guarded-bulk DEVICE`: the bandwidth of single guarded copies by kernel, in percent of plain ones, by size.
 pub fn guarded_bulk(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs: Vec<&Stored> =
-        asked(runs, "bandwidth", words)?.into_iter().filter(|run| run.variant().contains("GUARD")).collect();
+        asked(runs, "bandwidth", words)?.into_iter().filter(|run| is_guarded(&run.variant())).collect();
     let groups = groups(&runs);
     let mut sizes: Vec<u64> = Vec::new();
     let ours = |group: &&Group| group.key.method == "kernel/hold";

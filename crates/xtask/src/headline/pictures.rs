@@ -12,7 +12,7 @@ use super::front;
 use super::groups::{Group, current, groups, over_idle};
 use super::programs::rows_of;
 use super::video::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
-use crate::stored::{FOLDER, Stored};
+use crate::stored::{FOLDER, Stored, is_guarded};
 
 /// Questions whose rows are those of a bench.
 const BENCHES: [&str; 8] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth", "video"];
@@ -74,7 +74,7 @@ fn name(group: &Group, with_direction: bool) -> String {
     let bytes = if key.bytes.0 > 0 { key.bytes.0 } else { key.bytes.1 };
     // Cameras tell the size of their pictures.
     let size = (bytes > 0 && key.cameras.is_empty()).then(|| format::size(bytes));
-    let guarded = key.variant.contains("GUARD").then(|| "guarded".to_owned());
+    let guarded = is_guarded(&key.variant).then(|| "guarded".to_owned());
     let direction = with_direction.then(|| key.direction.clone());
     let setting = Some(key.setting.clone()).filter(|setting| !setting.is_empty());
     let cameras = Some(key.cameras.clone()).filter(|cameras| !cameras.is_empty());
