@@ -211,6 +211,7 @@ impl Graph {
             if !is_told {
                 return Some(ended);
             }
+            self.left_out -= 1;
         }
     }
 

@@ -68,6 +68,8 @@ pub struct Graph {
     /// Those that are left out, and have not been returned. Each is the next when no node that had ended before it is
     /// left to be returned: up to the second one.
     pub(crate) left: VecDeque<(NodeId, NodeId)>,
+    /// How many are left out, and stay in the order or have not been looked at since.
+    pub(crate) left_out: u32,
     /// Nodes that are kept for callers, and have not been described.
     pub(crate) reserved: u32,
     pub(crate) open_groups: u32,
@@ -119,6 +121,7 @@ impl Graph {
             joins: Vec::new(),
             ended: Pair::EMPTY,
             left: VecDeque::new(),
+            left_out: 0,
             reserved: 0,
             open_groups: 0,
             simulations: 0,

@@ -187,7 +187,7 @@ impl Graph {
         self.visit += 1;
         for id in after {
             // To those that state it, one that is left out has ended. By its data it is found again.
-            match self.is_left_out(*id) {
+            match self.left_out > 0 && self.is_left_out(*id) {
                 true => found.push(*id),
                 false => add(*id, &mut self.nodes, self.visit, found),
             }
@@ -199,11 +199,15 @@ impl Graph {
         if found.len() > 1 && self.options.inference.search_max > 0 {
             stated = self.drop_redundant(found, stated);
         }
-        Ok(if self.options.passes_failure { self.put_left_last(found, stated) } else { stated })
+        Ok(match self.options.passes_failure {
+            true if self.left_out == 0 => found.len(),
+            true => self.put_left_last(found, stated),
+            false => stated,
+        })
     }
 
     /// Those that are left out go behind the others. Returns how many the others are.
-    #[inline]
+    #[inline(never)]
     fn put_left_last(&self, found: &mut [NodeId], stated: usize) -> usize {
         let is_left = |id: &NodeId| self.nodes[id.index].is_left;
         if !found[stated..].iter().any(is_left) {

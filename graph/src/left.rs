@@ -24,6 +24,7 @@ impl Graph {
             return self.end(node);
         }
         let id = self.nodes.id(node);
+        self.left_out += 1;
         let slot = &mut self.nodes[node];
         (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
         slot.offers_strand = false;
