@@ -35,7 +35,7 @@
 //! | for a kernel, above none, in a calm, that costs no more than the *idle* budget | natively, at full speed |
 //! | of one row, above none, whose turn and those of others cost no more than is *stated* | natively, with a word |
 //! | for a kernel, where what is stated has room for chunks | in chunks that cost their share of it |
-//! | of the profile's `kernel_bytes_min` and `guard_bytes_min`, if the kernel can: it is for a kernel | by kernel, yielding |
+//! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can: it is for a kernel | by kernel, yielding |
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!

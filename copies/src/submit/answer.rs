@@ -47,7 +47,11 @@ impl Asked<'_> {
             others: room.others,
             channels: engine.channels_made(self.priority),
             urgent_streams: room.urgent_streams,
-            queues: if inner.options.profile.channels { engine.queues() } else { inner.options.guard.copy_queues.into() },
+            queues: if inner.options.profile.channels {
+                engine.queues()
+            } else {
+                inner.options.guard.copy_queues.into()
+            },
         }
     }
 

@@ -139,7 +139,8 @@ pub fn where_copies_may_be_staged(rig: &Rig) -> Outcome {
 /// CUDA's variable.
 pub fn by_the_budget_of_a_program(rig: &Rig) -> Outcome {
     for channels in [true, false] {
-        let options = Options { wait_budget: Nanos::from_us(20), channels, ..bed::small_options() };
+        let options = Options { wait_budget: Nanos::from_us(20), ..bed::small_options() };
+        let options = options.with_profile(|profile| profile.channels = channels);
         let overtake = bed::open(rig, options)?;
         let open = overtake.adopt(rig.stream()?, level(3))?;
         let bed = Streams::new(rig, overtake, open, 8 * BULK_BYTES)?;
