@@ -1,11 +1,12 @@
 //! Sections: arrays and computations inside others, which are one computation to those (ST-03).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graph::{Location, Mode, Priority, Refused, Validity};
+use graph::{Location, Mode, NodeId, Priority, Refused, Validity};
 use hal::DevicePtr;
 
 use crate::data::arguments::HostUses;
@@ -16,7 +17,7 @@ use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
 use crate::data::places::Chosen;
 use crate::data::record::{Adopted, Memory, Record};
-use crate::data::resident::Resident;
+use crate::data::resident::{ROOM_WITHIN, Resident};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
@@ -204,6 +205,10 @@ impl Section {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
+        if ended.is_err() {
+            // Where this fails it stays in the order, and the end of the arrays around it goes on without it.
+            self.keep_order(&node)?;
+        }
         let loss = match &ended {
             Err(error) => error.fault(),
             Ok(()) => self.arrays.store.tasks.set().loss(),
@@ -263,26 +268,60 @@ impl Section {
             before.extend(needs.lost.iter().chain(&needs.arrivals).chain(&needs.writers).map(|node| node.0.clone()));
             before.extend(record.fetch(held, needs, self.place, (&self.name, self.priority))?);
         }
-        let (claims, set) = (self.whole(Mode::ReadWrite), inner.tasks.set().id());
-        let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
-        let pending: Vec<_> = of_this_set.map(|body| body.node).collect();
+        let claims = self.whole(Mode::ReadWrite);
         let last = Submission { claims: &claims, ..self.submission() };
         let end = last.append(held, inner.tasks.join(&self.name).held(), &before)?;
         if end.is_done() {
             return end.outcome().unwrap_or(Err(Error::Closed { task: None }));
         }
+        let mut ordered = self.put_behind_all(held, end.node());
+        if ordered.is_ok() && !node.is_done() {
+            ordered = held.graph.before(end.node(), node.node());
+            held.want(end.node());
+        }
+        // Also where it is in no order: else it never ended.
+        let released = held.graph.release(end.node());
+        Ok(ordered.and(released)?)
+    }
+
+    /// Has nothing more be submitted to the section, which has failed, and its node come after all that was: those
+    /// outside that conflict with it wait for what still runs inside. Where the dispatcher is full it waits for room.
+    fn keep_order(&self, node: &Handle) -> Result<(), Error> {
+        let (inner, shared) = (&self.arrays.store, Arc::clone(self.outer.tasks.shared()));
+        let host = shared.driver.host();
+        let deadline = host.now() + ROOM_WITHIN;
+        loop {
+            let order = inner.order.take();
+            inner.is_over.store(true, Ordering::Relaxed);
+            let mut held = order.enter(&shared)?;
+            let ordered = self.put_behind_all(&mut held, node.node());
+            drop(order);
+            shared.pump(held);
+            match ordered {
+                Err(Refused::WouldBlock) if host.now() < deadline && !self.outer.is_inside() => {
+                    shared.await_room(Some(deadline))?
+                }
+                ordered => return Ok(ordered?),
+            }
+        }
+    }
+
+    /// All of the section that has not ended comes before this node.
+    fn put_behind_all(&self, held: &mut Held<'_>, node: NodeId) -> Result<(), Refused> {
+        let (set, mut before) = (self.arrays.store.tasks.set().id(), BTreeSet::from([node]));
+        held.graph.predecessors(node, |first| {
+            before.insert(first);
+        });
+        let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
+        let pending: Vec<_> = of_this_set.map(|body| body.node).filter(|node| !before.contains(node)).collect();
         for first in pending {
-            match held.graph.before(first, end.node()) {
+            match held.graph.before(first, node) {
                 Err(Refused::Finished { .. }) => continue,
                 made => made?,
             }
             held.want(first);
         }
-        if !node.is_done() {
-            held.graph.before(end.node(), node.node())?;
-            held.want(end.node());
-        }
-        Ok(held.graph.release(end.node())?)
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sections: computations inside that are one computation to the others.
 
+use hal::Nanos;
 use overtake::data::{Array, Section, discard, read, read_write, write};
 use overtake::task::{Handle, More};
 
@@ -137,6 +138,34 @@ pub fn fail_as_one(rig: &Rig) -> Outcome {
     ensure!(lost.read().is_err(), "its array was lost before");
     ensure!(section.end()?.wait().is_err(), "and so it fails");
     Ok(())
+}
+
+/// One that has failed ends with all that runs inside: until then those outside wait that use the same memory.
+pub fn fail_in_their_order(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let [one, other] = [bed.arrays.array::<u32>(&[COUNT])?, bed.arrays.array::<u32>(&[COUNT])?];
+    let (section, inside) = bed.arrays.section("fails", (write(&one), write(&other))).on_host().open()?;
+    let fails = section.host("one inside", (write(&inside.0),), |_| Err("it has no end".into())).submit()?;
+    ensure!(fails.wait().is_err(), "it fails");
+    let fill = |arrays: &overtake::data::Arrays, name, array: &Array<u32>, with| {
+        let fill = arrays.host(name, (discard(array),), move |(array,)| {
+            array.fill(with);
+            Ok(())
+        });
+        fill.held().submit()
+    };
+    let long = fill(&section, "long", &inside.1, 1)?;
+    let behind = fill(&bed.arrays, "outside", &other, 2)?;
+    behind.release()?;
+    ensure!(section.end().is_err(), "one inside has failed");
+    ensure!(inside.1.overwrite().is_err(), "it has ended");
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    ensure!(!behind.is_done(), "it waits for all inside");
+    long.release()?;
+    behind.wait()?;
+    same("its result", &other.read()?[COUNT - 1], &2)?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
 /// When it has ended its arrays are those of the others again.
