@@ -33,6 +33,8 @@ impl Graph {
         if strand != NONE && self.lanes.leave(strand) {
             self.lanes.free_strand(strand, true);
         }
+        // It is told as one that has ended, so its name is free.
+        self.nodes.withdraw_name(node);
         self.fail_those_behind(node);
         self.lower(node);
         if self.count_history(node) == 0 {

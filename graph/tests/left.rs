@@ -175,3 +175,27 @@ fn a_failure_goes_along_stated_orders_alone() {
     assert_eq!(ended[..2], [(reader, false), (first, false)]);
     assert!(!graph.is_left_out(reader), "nothing is before it");
 }
+
+/// Its name is that of no task any more: another one may have it.
+#[test]
+fn a_name_goes_with_its_node() {
+    let mut graph = graph();
+    let running = graph.append(&Spec::of(Kind::Kernel)).unwrap();
+    let named = graph.named("x").unwrap();
+    graph.fill(named, &Spec { after: &[running], ..Spec::of(Kind::Host) }).unwrap();
+    graph.release(named).unwrap();
+    assert!(graph.give_up(named, CAUSE) && graph.is_left_out(named));
+    assert_eq!(graph.label(named).to_string(), "\"x\"");
+    let again = graph.named("x").unwrap();
+    assert_ne!(again, named);
+    graph.fill(again, &Spec::of(Kind::Kernel)).unwrap();
+    graph.release(again).unwrap();
+    for node in [running, again] {
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
+        let at = graph.launched(node).unwrap().at.unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+    }
+    let ended: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|it| it.node).collect();
+    assert_eq!((ended.len(), graph.statistics().nodes), (3, 0), "{ended:?}");
+    assert_ne!(graph.named("x").unwrap(), again);
+}
