@@ -95,11 +95,11 @@ impl<'c, U: HostUses> Opening<'c, U> {
         if claims.iter().any(|claim| claim.record.is_token) {
             return Err(asked.refused(TOKEN));
         }
-        let (there, mut section, memory) = Section::begin(&asked)?;
+        let (mut section, memory) = Section::begin(&asked)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, section.node.as_ref().expect("it has begun"));
         }
-        section.lend(&asked, &there, memory)?;
+        section.lend(&asked, memory)?;
         let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
         Ok((section, arrays))
     }
@@ -126,7 +126,7 @@ pub struct Section {
 
 impl Section {
     /// The two nodes that it is to the others: the first ends when its bytes are there, the second with it.
-    fn begin(asked: &Submission<'_>) -> Result<(Handle, Section, Memory), Error> {
+    fn begin(asked: &Submission<'_>) -> Result<(Section, Memory), Error> {
         let shared = Arc::clone(asked.store.tasks.shared());
         asked.settle()?;
         let begun = asked.begin()?;
@@ -143,16 +143,16 @@ impl Section {
         drop(begun.order);
         shared.pump(held);
         let (there, node, memory) = appended?;
-        let (arrays, name, outer) =
-            (Arrays::inner(asked.store.inner(asked.priority)), asked.name.to_owned(), Arc::clone(asked.store));
+        let inner = asked.store.inner(asked.priority, &there);
+        let (arrays, name, outer) = (Arrays::inner(inner), asked.name.to_owned(), Arc::clone(asked.store));
         let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
         let modes = asked.claims.iter().map(|claim| claim.mode).collect();
         let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };
-        Ok((there, section, memory))
+        Ok((section, memory))
     }
 
-    /// Makes the records of the arrays that it is lent, which come after this node.
-    fn lend(&mut self, asked: &Submission<'_>, there: &Handle, memory: Memory) -> Result<(), Error> {
+    /// Makes the records of the arrays that it is lent.
+    fn lend(&mut self, asked: &Submission<'_>, memory: Memory) -> Result<(), Error> {
         for (claim, (start, kept)) in asked.claims.iter().zip(memory.addresses.into_iter().zip(memory.kept)) {
             let memory = match self.place {
                 Location::Host => Adopted::Host(HostMemory::adopted(start, Box::new(kept))),
@@ -164,7 +164,7 @@ impl Section {
             self.lent.push(Record::new(&self.arrays.store, bytes, Some(memory))?);
         }
         let claims = self.whole(Mode::Write);
-        let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
+        let begin = Submission { claims: &claims, ..self.submission() };
         let begun = begin.begin()?;
         let mut held = begun.order.enter(begin.store.tasks.shared())?;
         let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
@@ -204,8 +204,10 @@ impl Section {
     fn close(&mut self) -> Result<Handle, Error> {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
-        let ended = self.before(&node);
-        if ended.is_err() {
+        // Then nothing inside has run, and the node fails with it.
+        let is_lost = self.arrays.store.entry.as_ref().is_some_and(|there| there.shared_outcome().has_failed());
+        let ended = if is_lost { Ok(()) } else { self.before(&node) };
+        if is_lost || ended.is_err() {
             // Where this fails it stays in the order, and the end of the arrays around it goes on without it.
             self.keep_order(&node)?;
         }

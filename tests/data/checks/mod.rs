@@ -69,7 +69,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one fail_in_their_order
+    sections: are_one_computation see_arrays_frozen stack fail_as_one fail_in_their_order fail_with_their_entry
         are_cancelled_as_one take_nothing_later span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
     several: values_on_two values_on_four values_without_links values_where_chosen;
