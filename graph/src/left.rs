@@ -15,6 +15,13 @@ impl Graph {
         self.nodes.find(node).is_some_and(|node| self.nodes[node].is_left)
     }
 
+    /// The end of a node that was left out is wanted. Returns whether it was not before: no node comes before it later,
+    /// so those that do are wanted once.
+    pub fn want_left_out(&mut self, node: NodeId) -> bool {
+        let Some(node) = self.nodes.find(node).filter(|node| self.nodes[*node].is_left) else { return false };
+        !std::mem::replace(&mut self.nodes[node].is_left_wanted, true)
+    }
+
     /// The node has failed, and no work of it is on the device. It ends, and those that fail with it know that. Where
     /// nodes before it have not ended, an empty node takes its place in the order, and passes no failure on.
     #[inline(never)]
@@ -26,6 +33,7 @@ impl Graph {
         let id = self.nodes.id(node);
         let slot = &mut self.nodes[node];
         (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
+        slot.is_left_wanted = false;
         slot.offers_strand = false;
         let strand = std::mem::replace(&mut slot.strand, NONE);
         let last = if self.ended.first == NONE { NodeId::NONE } else { self.nodes.id(self.ended.last) };

@@ -265,6 +265,8 @@ pub(crate) struct Slot {
     pub is_held_back: bool,
     /// It was not run, and stays in the order until those before it have ended.
     pub is_left: bool,
+    /// Such a node: its end was asked for, and with it those before it.
+    pub is_left_wanted: bool,
 }
 
 impl Slot {
@@ -306,6 +308,7 @@ impl Slot {
         is_alone: false,
         is_held_back: false,
         is_left: false,
+        is_left_wanted: false,
         has_name: false,
     };
 
