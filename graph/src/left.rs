@@ -68,9 +68,9 @@ impl Graph {
         }
     }
 
-    /// It waits for those before it as an empty node does. Returns how many that are.
+    /// It waits for those before it as an empty node does, and raises them. Returns how many that are.
     fn count_history(&mut self, node: u32) -> u32 {
-        let mut references = 0;
+        let (mut references, effective) = (0, self.nodes[node].effective);
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             self.mark_anew(edge);
@@ -78,7 +78,9 @@ impl Graph {
             let it = self.edge_mut(edge);
             it.is_counted = !is_launched || it.mark != Mark::Launched;
             references += u32::from(it.is_counted);
+            let from = it.from;
             edge = it.into_next;
+            self.raise(from, effective);
         }
         self.nodes[node].references = references;
         references

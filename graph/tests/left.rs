@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Runner, Spec, Stage};
+use overtake_graph::{Access, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
 
@@ -198,4 +198,30 @@ fn a_name_goes_with_its_node() {
     let ended: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|it| it.node).collect();
     assert_eq!((ended.len(), graph.statistics().nodes), (3, 0), "{ended:?}");
     assert_ne!(graph.named("x").unwrap(), again);
+}
+
+/// One that waits for several that were left out raises those before them.
+#[test]
+fn priorities_go_through_nodes_that_are_left_out() {
+    let options = || Options { passes_failure: false, ..Options::default() };
+    let urgent = Priority::new(2).unwrap();
+    // The second fails with the first, before the urgent one is there or behind it.
+    for is_late in [false, true] {
+        let mut graph = Graph::new(options()).unwrap();
+        let x = graph.data(8);
+        let running = append(&mut graph, &[writes(x)]);
+        let first = append(&mut graph, &[writes(x)]);
+        let second = Spec { after: &[first], references: u32::from(is_late), ..Spec::of(Kind::Kernel) };
+        let second = graph.append_using(&second, &[writes(x)]).unwrap();
+        assert!(graph.give_up(first, CAUSE));
+        let last = Spec { priority: urgent, ..Spec::of(Kind::Kernel) };
+        let last = graph.append_using(&last, &[Access::new(x, Mode::Discard)]).unwrap();
+        if is_late {
+            assert_eq!(graph.priority(running), Some(Priority::LOWEST), "that one does not wait");
+            graph.release(second).unwrap();
+        }
+        assert_eq!([running, last].map(|node| graph.priority(node)), [Some(urgent); 2], "{is_late}");
+        assert!(graph.give_up(last, CAUSE));
+        assert_eq!(graph.priority(running), Some(Priority::LOWEST));
+    }
 }
