@@ -82,6 +82,8 @@ impl Graph {
     pub(crate) fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
         for first in after {
             let found = self.nodes.find(*first).filter(|first| self.nodes[*first].stage != Stage::Ended);
+            // A stream goes on without one that is left out.
+            let found = found.filter(|first| !(is_asked && self.nodes[*first].is_left));
             if let Some(first) = found.filter(|first| !(is_asked && self.has_edge(*first, node))) {
                 self.link_in_order(first, node, is_asked);
             }

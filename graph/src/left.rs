@@ -50,13 +50,23 @@ impl Graph {
         }
     }
 
-    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order.
+    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order. Those of streams go:
+    /// such an order is one of nodes that run.
     fn fail_those_behind(&mut self, node: u32) {
         let Some(cause) = self.nodes[node].poison else { return };
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             self.mark_anew(edge);
             let it = *self.edge(edge);
+            if it.is_of_stream() {
+                self.edges.unlink(self.nodes.slots(), edge);
+                match it.is_counted {
+                    true => self.drop_reference(it.to, self.is_usual),
+                    false => self.end_if_last(it.to),
+                }
+                edge = it.out_next;
+                continue;
+            }
             if !it.passes_no_failure && !self.nodes[it.to].is_left {
                 self.poison_after(it.to, cause);
                 if it.is_counted {

@@ -191,6 +191,13 @@ impl Edge {
     }
 }
 
+impl Edge {
+    /// The caller has asked for an order of two nodes that have nothing to do with each other.
+    pub const fn is_of_stream(&self) -> bool {
+        self.is_asked && self.passes_no_failure
+    }
+}
+
 /// The state of a node. Its size is a power of two, which makes an index a shift.
 #[derive(Clone, Debug)]
 #[repr(align(128))]

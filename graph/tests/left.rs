@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage};
+use overtake_graph::{
+    Access, Besides, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage,
+};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
 
@@ -224,4 +226,24 @@ fn priorities_go_through_nodes_that_are_left_out() {
         assert!(graph.give_up(last, CAUSE));
         assert_eq!(graph.priority(running), Some(Priority::LOWEST));
     }
+}
+
+/// A stream is an order of those that run: one that is left out does not hand it on.
+#[test]
+fn a_stream_goes_on_without_a_node_that_is_left_out() {
+    let mut graph = Graph::new(Options { passes_failure: false, ..Options::default() }).unwrap();
+    let x = graph.data(8);
+    let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
+    let guard = graph.append_using(&held, &[writes(x)]).unwrap();
+    let writer = append(&mut graph, &[writes(x)]);
+    let append_behind = |graph: &mut Graph| {
+        let in_order = [writer];
+        graph.append_besides(&Spec::of(Kind::Kernel), &[], &Besides { launches: &[], in_order: &in_order }).unwrap()
+    };
+    let behind = append_behind(&mut graph);
+    assert_eq!(graph.all_behind(guard), [writer]);
+    assert!(graph.give_up(writer, CAUSE) && graph.is_left_out(writer));
+    let later = append_behind(&mut graph);
+    let ready: Vec<_> = std::iter::from_fn(|| graph.next(Runner::Device).map(|ready| ready.node)).collect();
+    assert_eq!(ready, [behind, later]);
 }
