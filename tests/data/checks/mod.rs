@@ -44,7 +44,8 @@ macro_rules! checks {
 
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
-    adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
+    adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out
+        has_the_results_beside_a_failure;
     cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
