@@ -77,11 +77,14 @@ impl Graph {
         self.follow_in_order(node, besides.in_order, true);
     }
 
-    /// The node comes after these, and does not fail with them. It was asked to, or data asks for it.
+    /// The node comes after these, and does not fail with them. It was asked to, or data asks for it: then each of
+    /// these is there once, and no edge leads from it to the node yet.
     pub(crate) fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
         for first in after {
             let found = self.nodes.find(*first).filter(|first| self.nodes[*first].stage != Stage::Ended);
-            if let Some(first) = found.filter(|first| !self.has_edge(*first, node)) {
+            // A stream goes on without one that is left out.
+            let found = found.filter(|first| !(is_asked && self.nodes[*first].is_left));
+            if let Some(first) = found.filter(|first| !(is_asked && self.has_edge(*first, node))) {
                 self.link_in_order(first, node, is_asked);
             }
         }

@@ -307,7 +307,7 @@ impl Graph {
 
     /// A launched node of no lane ends with the last node before it.
     #[inline]
-    fn end_if_last(&mut self, node: u32) {
+    pub(crate) fn end_if_last(&mut self, node: u32) {
         let slot = &self.nodes[node];
         if !slot.kind.is_device() && slot.stage == Stage::Launched && slot.into == NONE {
             self.todo.push_back(node);

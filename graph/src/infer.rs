@@ -160,17 +160,22 @@ impl Graph {
         }
     }
 
-    /// All nodes that come after this one, also behind others.
+    /// All nodes that come after this one, also behind others, but for those that do in a stream alone
+    /// ([`crate::Besides::in_order`]): they go on without those before them that are given up.
     #[must_use]
     pub fn all_behind(&self, node: NodeId) -> Vec<NodeId> {
-        let (mut all, mut seen, mut open) = (Vec::new(), BTreeSet::from([node]), vec![node]);
+        let Some(first) = self.nodes.find(node) else { return Vec::new() };
+        let (mut all, mut seen, mut open) = (Vec::new(), BTreeSet::from([first]), vec![first]);
         while let Some(node) = open.pop() {
-            self.successors(node, |next| {
-                if seen.insert(next) {
-                    all.push(next);
-                    open.push(next);
+            let mut edge = self.nodes[node].out.first;
+            while edge != NONE {
+                let it = self.edge(edge);
+                edge = it.out_next;
+                if !it.is_of_stream() && seen.insert(it.to) {
+                    all.push(self.nodes.id(it.to));
+                    open.push(it.to);
                 }
-            });
+            }
         }
         all
     }

@@ -7,7 +7,7 @@ use terms::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{NodeId, Point, Stage};
+use crate::node::{Edge, NodeId, Point, Stage};
 
 impl Graph {
     /// Calls `each` with every node of the device that is launched or being launched, and whose priority is another
@@ -66,8 +66,7 @@ impl Graph {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             let it = *self.edge(edge);
-            // Those that fail with one that is left out do not wait for it.
-            if it.passes_no_failure || !self.nodes[it.from].is_left {
+            if self.waits(&it) {
                 self.stack.push(it.from);
             }
             edge = it.into_next;
@@ -77,12 +76,18 @@ impl Graph {
         }
     }
 
+    /// Whether the later node of an edge waits for the earlier one. Those that fail with one that is left out do not,
+    /// unless they are left out too.
+    fn waits(&self, edge: &Edge) -> bool {
+        edge.passes_no_failure || !self.nodes[edge.from].is_left || self.nodes[edge.to].is_left
+    }
+
     fn wanted(&self, node: u32) -> Priority {
-        let (mut wanted, is_left) = (self.nodes[node].own, self.nodes[node].is_left);
+        let mut wanted = self.nodes[node].own;
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             let it = self.edge(edge);
-            if !is_left || it.passes_no_failure {
+            if self.waits(it) {
                 wanted = wanted.max(self.nodes[it.to].effective);
             }
             edge = it.out_next;

@@ -15,6 +15,13 @@ impl Graph {
         self.nodes.find(node).is_some_and(|node| self.nodes[node].is_left)
     }
 
+    /// The end of a node that was left out is wanted. Returns whether it was not before: no node comes before it later,
+    /// so those that do are wanted once.
+    pub fn want_left_out(&mut self, node: NodeId) -> bool {
+        let Some(node) = self.nodes.find(node).filter(|node| self.nodes[*node].is_left) else { return false };
+        !std::mem::replace(&mut self.nodes[node].is_left_wanted, true)
+    }
+
     /// The node has failed, and no work of it is on the device. It ends, and those that fail with it know that. Where
     /// nodes before it have not ended, an empty node takes its place in the order, and passes no failure on.
     #[inline(never)]
@@ -27,6 +34,7 @@ impl Graph {
         self.left_out += 1;
         let slot = &mut self.nodes[node];
         (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
+        slot.is_left_wanted = false;
         slot.offers_strand = false;
         let strand = std::mem::replace(&mut slot.strand, NONE);
         let last = if self.ended.first == NONE { NodeId::NONE } else { self.nodes.id(self.ended.last) };
@@ -34,6 +42,8 @@ impl Graph {
         if strand != NONE && self.lanes.leave(strand) {
             self.lanes.free_strand(strand, true);
         }
+        // It is told as one that has ended, so its name is free.
+        self.nodes.withdraw_name(node);
         self.fail_those_behind(node);
         self.lower(node);
         if self.count_history(node) == 0 {
@@ -41,13 +51,23 @@ impl Graph {
         }
     }
 
-    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order.
+    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order. Those of streams go:
+    /// such an order is one of nodes that run.
     fn fail_those_behind(&mut self, node: u32) {
         let Some(cause) = self.nodes[node].poison else { return };
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             self.mark_anew(edge);
             let it = *self.edge(edge);
+            if it.is_of_stream() {
+                self.edges.unlink(self.nodes.slots(), edge);
+                match it.is_counted {
+                    true => self.drop_reference(it.to, self.is_usual),
+                    false => self.end_if_last(it.to),
+                }
+                edge = it.out_next;
+                continue;
+            }
             if !it.passes_no_failure && !self.nodes[it.to].is_left {
                 self.poison_after(it.to, cause);
                 if it.is_counted {
@@ -59,9 +79,9 @@ impl Graph {
         }
     }
 
-    /// It waits for those before it as an empty node does. Returns how many that are.
+    /// It waits for those before it as an empty node does, and raises them. Returns how many that are.
     fn count_history(&mut self, node: u32) -> u32 {
-        let mut references = 0;
+        let (mut references, effective) = (0, self.nodes[node].effective);
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             self.mark_anew(edge);
@@ -69,7 +89,9 @@ impl Graph {
             let it = self.edge_mut(edge);
             it.is_counted = !is_launched || it.mark != Mark::Launched;
             references += u32::from(it.is_counted);
+            let from = it.from;
             edge = it.into_next;
+            self.raise(from, effective);
         }
         self.nodes[node].references = references;
         references

@@ -191,6 +191,13 @@ impl Edge {
     }
 }
 
+impl Edge {
+    /// The caller has asked for an order of two nodes that have nothing to do with each other.
+    pub const fn is_of_stream(&self) -> bool {
+        self.is_asked && self.passes_no_failure
+    }
+}
+
 /// The state of a node. Its size is a power of two, which makes an index a shift.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
@@ -265,6 +272,8 @@ pub(crate) struct Slot {
     pub is_held_back: bool,
     /// It was not run, and stays in the order until those before it have ended.
     pub is_left: bool,
+    /// Such a node: its end was asked for, and with it those before it.
+    pub is_left_wanted: bool,
 }
 
 impl Slot {
@@ -306,6 +315,7 @@ impl Slot {
         is_alone: false,
         is_held_back: false,
         is_left: false,
+        is_left_wanted: false,
         has_name: false,
     };
 

@@ -130,6 +130,13 @@ impl Nodes {
         }
     }
 
+    /// Others do not refer to the node by its name any more. Errors still do.
+    pub fn withdraw_name(&mut self, index: u32) {
+        if std::mem::take(&mut self.slots[index as usize].is_kept) {
+            self.withdraw(index);
+        }
+    }
+
     /// One more slot.
     #[cold]
     #[inline(never)]

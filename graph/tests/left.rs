@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Runner, Spec, Stage};
+use overtake_graph::{
+    Access, Besides, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage,
+};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
 
@@ -174,4 +176,74 @@ fn a_failure_goes_along_stated_orders_alone() {
     let ended: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|it| (it.node, it.outcome.is_ok())).collect();
     assert_eq!(ended[..2], [(reader, false), (first, false)]);
     assert!(!graph.is_left_out(reader), "nothing is before it");
+}
+
+/// Its name is that of no task any more: another one may have it.
+#[test]
+fn a_name_goes_with_its_node() {
+    let mut graph = graph();
+    let running = graph.append(&Spec::of(Kind::Kernel)).unwrap();
+    let named = graph.named("x").unwrap();
+    graph.fill(named, &Spec { after: &[running], ..Spec::of(Kind::Host) }).unwrap();
+    graph.release(named).unwrap();
+    assert!(graph.give_up(named, CAUSE) && graph.is_left_out(named));
+    assert_eq!(graph.label(named).to_string(), "\"x\"");
+    let again = graph.named("x").unwrap();
+    assert_ne!(again, named);
+    graph.fill(again, &Spec::of(Kind::Kernel)).unwrap();
+    graph.release(again).unwrap();
+    for node in [running, again] {
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
+        let at = graph.launched(node).unwrap().at.unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+    }
+    let ended: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|it| it.node).collect();
+    assert_eq!((ended.len(), graph.statistics().nodes), (3, 0), "{ended:?}");
+    assert_ne!(graph.named("x").unwrap(), again);
+}
+
+/// One that waits for several that were left out raises those before them.
+#[test]
+fn priorities_go_through_nodes_that_are_left_out() {
+    let options = || Options { passes_failure: false, ..Options::default() };
+    let urgent = Priority::new(2).unwrap();
+    // The second fails with the first, before the urgent one is there or behind it.
+    for is_late in [false, true] {
+        let mut graph = Graph::new(options()).unwrap();
+        let x = graph.data(8);
+        let running = append(&mut graph, &[writes(x)]);
+        let first = append(&mut graph, &[writes(x)]);
+        let second = Spec { after: &[first], references: u32::from(is_late), ..Spec::of(Kind::Kernel) };
+        let second = graph.append_using(&second, &[writes(x)]).unwrap();
+        assert!(graph.give_up(first, CAUSE));
+        let last = Spec { priority: urgent, ..Spec::of(Kind::Kernel) };
+        let last = graph.append_using(&last, &[Access::new(x, Mode::Discard)]).unwrap();
+        if is_late {
+            assert_eq!(graph.priority(running), Some(Priority::LOWEST), "that one does not wait");
+            graph.release(second).unwrap();
+        }
+        assert_eq!([running, last].map(|node| graph.priority(node)), [Some(urgent); 2], "{is_late}");
+        assert!(graph.give_up(last, CAUSE));
+        assert_eq!(graph.priority(running), Some(Priority::LOWEST));
+    }
+}
+
+/// A stream is an order of those that run: one that is left out does not hand it on.
+#[test]
+fn a_stream_goes_on_without_a_node_that_is_left_out() {
+    let mut graph = Graph::new(Options { passes_failure: false, ..Options::default() }).unwrap();
+    let x = graph.data(8);
+    let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
+    let guard = graph.append_using(&held, &[writes(x)]).unwrap();
+    let writer = append(&mut graph, &[writes(x)]);
+    let append_behind = |graph: &mut Graph| {
+        let in_order = [writer];
+        graph.append_besides(&Spec::of(Kind::Kernel), &[], &Besides { launches: &[], in_order: &in_order }).unwrap()
+    };
+    let behind = append_behind(&mut graph);
+    assert_eq!(graph.all_behind(guard), [writer]);
+    assert!(graph.give_up(writer, CAUSE) && graph.is_left_out(writer));
+    let later = append_behind(&mut graph);
+    let ready: Vec<_> = std::iter::from_fn(|| graph.next(Runner::Device).map(|ready| ready.node)).collect();
+    assert_eq!(ready, [behind, later]);
 }

@@ -1,264 +1,15 @@
 //! Validity: random uses against an oracle that keeps every byte by itself, and single rules.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use overtake_graph::{Location, Needs, Progress, Validity};
+use overtake_graph::{Location, Progress, Validity};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const BYTES: usize = 12;
-const PLACES: [Location; 3] = [Location::Host, Location::Device(0), Location::Device(1)];
+#[path = "model/bytes.rs"]
+mod bytes;
 
-/// One byte as the oracle sees it: for each place the transfer that brought it there, or none if it was written there.
-#[derive(Clone, Default)]
-struct Byte {
-    at: Vec<(Location, Option<usize>)>,
-    writer: Option<usize>,
-    /// The node that should have written it, or brought it to the last place.
-    lost: Option<usize>,
-    /// The nodes that should have written it, or brought it somewhere, since it was written.
-    failed: Vec<usize>,
-    is_written: bool,
-    /// The node before its writer, which does not run if that one fails, and the byte as it was before.
-    before: Option<(usize, Box<Byte>)>,
-}
-
-impl Byte {
-    /// A node has failed.
-    fn fail(&mut self, node: usize) {
-        if let Some((entry, mut before)) = self.before.take() {
-            before.fail(node);
-            if entry == node {
-                *self = *before;
-                assert!(!self.at.is_empty() || self.lost.is_some() || !self.is_written, "it has left all memories");
-                return;
-            }
-            self.before = Some((entry, before));
-        }
-        if self.writer == Some(node) || self.at.iter().any(|(_, by)| *by == Some(node)) {
-            self.failed.push(node);
-        }
-        if self.writer == Some(node) {
-            let failed = std::mem::take(&mut self.failed);
-            *self = Byte { lost: Some(node), failed, is_written: true, ..Byte::default() };
-        }
-        let before = self.at.len();
-        self.at.retain(|(_, by)| *by != Some(node));
-        if self.at.is_empty() && before > 0 {
-            self.lost = Some(node);
-        }
-    }
-
-    /// A node has ended well: what comes after it alone runs.
-    fn enter(&mut self, node: usize) {
-        match self.before.take() {
-            Some((entry, mut before)) if entry != node => {
-                before.enter(node);
-                self.before = Some((entry, before));
-            }
-            _ => {}
-        }
-    }
-
-    fn leave(&mut self, place: Location) {
-        self.at.retain(|(at, _)| *at != place);
-        if let Some((_, before)) = &mut self.before {
-            before.leave(place);
-        }
-    }
-}
-
-/// A program, and the oracle.
-struct Program {
-    validity: Validity<usize>,
-    bytes: Vec<Byte>,
-    nodes: Vec<Progress>,
-    /// Nodes each of which comes before another one.
-    pairs: Vec<(usize, usize)>,
-}
-
-/// From the second device to the first no copy goes, and the host is the farthest from both.
-fn nearness(from: Location, to: Location) -> f64 {
-    match (from, to) {
-        (Location::Device(1), Location::Device(0)) => 0.0,
-        (Location::Host, _) => 1.0,
-        _ => 2.0,
-    }
-}
-
-/// Whether the second is as good as the first. Among those that are not near at all, any is.
-fn near_first(one: (bool, bool, f64), best: (bool, bool, f64)) -> bool {
-    one <= best || (!one.0 && !best.0)
-}
-
-/// The numbers of a use: its kind, its place and its bytes.
-type Use = (u8, u8, u8, u8);
-
-impl Program {
-    fn new(at: Option<Location>) -> Program {
-        let byte = Byte { at: at.iter().map(|at| (*at, None)).collect(), is_written: at.is_some(), ..Byte::default() };
-        Program {
-            validity: Validity::new(BYTES as u64, at),
-            bytes: vec![byte; BYTES],
-            nodes: Vec::new(),
-            pairs: Vec::new(),
-        }
-    }
-
-    fn node(&mut self) -> usize {
-        self.nodes.push(Progress::Pending);
-        self.nodes.len() - 1
-    }
-
-    /// A node ends. Those before it have ended, and if one of them has failed, it fails too.
-    fn end(&mut self, number: u8, fails: bool) {
-        let pending: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node] == Progress::Pending).collect();
-        let Some(&node) = pending.get(usize::from(number) % pending.len().max(1)) else { return };
-        let first = self.pairs.iter().find(|(first, then)| *then == node && pending.contains(first));
-        let node = first.map_or(node, |(first, _)| *first);
-        self.nodes[node] = if fails { Progress::Failed } else { Progress::Done };
-        if !fails {
-            return self.bytes.iter_mut().for_each(|byte| byte.enter(node));
-        }
-        self.bytes.iter_mut().for_each(|byte| byte.fail(node));
-        if let Some((_, then)) = self.pairs.iter().find(|(first, _)| *first == node) {
-            self.nodes[*then] = Progress::Failed;
-        }
-    }
-
-    fn needs(&mut self, bytes: &Range<usize>, place: Location) -> Needs<usize> {
-        let nodes = &self.nodes;
-        let nearness = |from| nearness(from, place);
-        self.validity.needs(&(bytes.start as u64..bytes.end as u64), place, nearness, |node| nodes[*node])
-    }
-
-    /// A use that needs the bytes: compares its needs byte by byte, and submits the transfers.
-    fn reads(&mut self, bytes: Range<usize>, place: Location) {
-        let needs = self.needs(&bytes, place);
-        let (mut lost, mut unwritten, mut arrivals, mut writers) = (false, false, Vec::new(), Vec::new());
-        for at in bytes.clone() {
-            let byte = &self.bytes[at];
-            (lost, unwritten) = (lost | byte.lost.is_some(), unwritten | !byte.is_written);
-            let here = byte.at.iter().find(|(it, _)| *it == place);
-            let pending = |by: &Option<usize>| by.filter(|by| self.nodes[*by] == Progress::Pending);
-            let fetches: Vec<_> = needs.fetches.iter().filter(|it| it.bytes.contains(&(at as u64))).collect();
-            match here {
-                Some((_, by)) => {
-                    assert!(fetches.is_empty(), "byte {at} is there, and is fetched");
-                    arrivals.extend(pending(by));
-                    writers.extend(pending(&byte.writer).filter(|_| pending(by).is_none()));
-                }
-                None => {
-                    assert_eq!(fetches.len(), usize::from(!byte.at.is_empty()), "fetches of byte {at}");
-                    for fetch in fetches {
-                        let source = byte.at.iter().find(|(it, _)| *it == fetch.from);
-                        let (_, by) = source.expect("the source has the byte");
-                        let after: Vec<usize> = pending(by).or_else(|| pending(&byte.writer)).into_iter().collect();
-                        assert_eq!(fetch.after, after, "byte {at}");
-                        let is_best = self.is_nearest(byte, (fetch.from, *by), place);
-                        assert!(is_best, "byte {at} is nearer elsewhere");
-                    }
-                }
-            }
-        }
-        let sorted = |nodes: &[usize]| Vec::from_iter(nodes.iter().copied().collect::<BTreeSet<usize>>());
-        let told = [&needs.arrivals, &needs.writers, &needs.writers_of_relaxed].map(|nodes| sorted(nodes));
-        let expected = [&arrivals, &writers, &writers].map(|nodes| sorted(nodes));
-        assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (expected, lost, unwritten));
-        if let Some(cause) = needs.lost {
-            // Of several nodes that have failed since the last use any may be named.
-            let is_cause = |byte: &Byte| {
-                byte.lost
-                    .is_some_and(|lost| lost == cause || (byte.failed.contains(&lost) && byte.failed.contains(&cause)))
-            };
-            assert!(self.bytes[bytes.clone()].iter().any(is_cause), "{cause} lost none of these");
-        }
-        for fetch in needs.fetches {
-            let transfer = self.node();
-            self.validity.arrives(&fetch.bytes, place, &transfer);
-            for at in fetch.bytes {
-                self.bytes[at as usize].at.push((place, Some(transfer)));
-            }
-        }
-    }
-
-    /// Whether no other memory of a byte is a better source: one that has it already, and the nearest of these.
-    fn is_nearest(&self, byte: &Byte, source: (Location, Option<usize>), place: Location) -> bool {
-        let rank = |(it, by): (Location, Option<usize>)| {
-            let is_there = by.is_none_or(|by| self.nodes[by] != Progress::Pending);
-            (nearness(it, place) > 0.0, is_there, nearness(it, place))
-        };
-        byte.at.iter().all(|other| near_first(rank(*other), rank(source)))
-    }
-
-    fn writes(&mut self, bytes: Range<usize>, place: Location) {
-        let writer = self.node();
-        self.validity.writes(&(bytes.start as u64..bytes.end as u64), place, &writer);
-        let byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, ..Byte::default() };
-        self.bytes[bytes].fill(byte);
-    }
-
-    /// The host asks for the bytes: it has them if a node before it ends well.
-    fn writes_behind(&mut self, bytes: Range<usize>, place: Location) {
-        let (entry, writer) = (self.node(), self.node());
-        self.pairs.push((entry, writer));
-        let (range, nodes) = (bytes.start as u64..bytes.end as u64, &self.nodes);
-        self.validity.writes_behind(&range, place, (&entry, &writer), |node| nodes[*node]);
-        for byte in &mut self.bytes[bytes] {
-            let before = Some((entry, Box::new(std::mem::take(byte))));
-            *byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, before, ..Byte::default() };
-        }
-    }
-
-    /// The memory goes. Bytes that are not elsewhere already are copied to another one before, if they are not on their
-    /// way there.
-    fn leaves(&mut self, bytes: Range<usize>, place: Location) {
-        let (range, to) = (bytes.start as u64..bytes.end as u64, PLACES[usize::from(place == PLACES[0])]);
-        let (validity, nodes) = (&mut self.validity, &self.nodes);
-        let needs = validity.needs_to_leave(&range, (place, to), |node| nodes[*node]);
-        let is_copied = |byte: &Byte| {
-            let is_pending = |by: &Option<usize>| by.is_some_and(|by| nodes[by] == Progress::Pending);
-            let is_other_sure = |(at, by): &(Location, Option<usize>)| *at != place && !is_pending(by);
-            byte.at.iter().any(|(at, _)| *at == place)
-                && !byte.at.iter().any(|other| is_other_sure(other) || other.0 == to)
-        };
-        let is_kept = |byte: &Byte| {
-            let mut befores = std::iter::successors(byte.before.as_ref(), |(_, before)| before.before.as_ref());
-            befores.any(|(_, before)| is_copied(before))
-        };
-        assert_eq!(needs.is_none(), self.bytes[bytes.clone()].iter().any(is_kept), "bytes that have to stay");
-        let Some(needs) = needs else { return };
-        let expected: Vec<usize> = bytes.clone().filter(|at| is_copied(&self.bytes[*at])).collect();
-        let mut copied = Vec::new();
-        for fetch in needs.fetches {
-            let transfer = self.node();
-            self.validity.arrives(&fetch.bytes, to, &transfer);
-            for at in fetch.bytes.map(|at| at as usize) {
-                self.bytes[at].at.push((to, Some(transfer)));
-                copied.push(at);
-            }
-        }
-        copied.sort_unstable();
-        assert_eq!(copied, expected, "bytes that no other memory has already");
-        self.validity.leaves(&range, place);
-        self.bytes[bytes].iter_mut().for_each(|byte| byte.leave(place));
-    }
-
-    fn step(&mut self, (kind, place, from, to): Use) {
-        let place = PLACES[usize::from(place) % PLACES.len()];
-        let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
-        let bytes = from.min(to)..from.max(to);
-        match kind % 10 {
-            0..3 => self.reads(bytes, place),
-            3 | 4 => self.writes(bytes, place),
-            5 | 6 => self.writes_behind(bytes, place),
-            7 => self.end(from as u8, false),
-            8 => self.end(from as u8, to % 3 == 0),
-            _ => self.leaves(bytes, place),
-        }
-    }
-}
+use bytes::{BYTES, PLACES, Program};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -423,6 +174,24 @@ fn a_relaxed_writer_needs_those_before_all_that_are_beside_it() {
     }
     // In another place all of them are before it.
     assert_eq!(program.needs(&(0..12), Location::Host).fetches[0].after, then);
+}
+
+/// The same of the transfer that brings the bytes for the first of them.
+#[test]
+fn relaxed_writers_need_the_transfer_of_the_first() {
+    let mut program = Program::new(Some(Location::Host));
+    let device = Location::Device(0);
+    let [transfer, first, other] = [(); 3].map(|()| program.node());
+    program.validity.arrives(&(0..12), device, &transfer);
+    program.validity.relaxes(&(0..12), device, &first);
+    for (progress, under) in [(Progress::Pending, vec![transfer]), (Progress::Failed, vec![transfer])] {
+        program.nodes[transfer] = progress;
+        let needs = program.needs(&(0..12), device);
+        assert_eq!((needs.writers, needs.writers_of_relaxed), (vec![first], under), "{progress:?}");
+    }
+    program.nodes[transfer] = Progress::Done;
+    program.validity.relaxes(&(0..12), device, &other);
+    assert_eq!(program.needs(&(0..12), device).writers_of_relaxed, []);
 }
 
 /// A relaxed writer after one that has ended is no other of that one.

@@ -109,11 +109,14 @@ impl Store {
         let mut held = order.enter(shared)?;
         let needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
-        let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
+        // What one writer has written is not lost because another one fails.
+        let fetched = needs.apart().into_iter().try_for_each(|needs| {
+            transfers.extend(record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST))?);
+            Ok(())
+        });
         drop(order);
         shared.pump(held);
-        transfers.extend(fetched?);
-        Ok(())
+        fetched
     }
 
     /// Waits until no task is left but those of open guards.

@@ -1,11 +1,12 @@
 //! Sections: arrays and computations inside others, which are one computation to those (ST-03).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graph::{Location, Mode, Priority, Refused, Validity};
+use graph::{Location, Mode, NodeId, Priority, Refused, Validity};
 use hal::DevicePtr;
 
 use crate::data::arguments::HostUses;
@@ -16,7 +17,7 @@ use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
 use crate::data::places::Chosen;
 use crate::data::record::{Adopted, Memory, Record};
-use crate::data::resident::Resident;
+use crate::data::resident::{ROOM_WITHIN, Resident};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
@@ -94,11 +95,11 @@ impl<'c, U: HostUses> Opening<'c, U> {
         if claims.iter().any(|claim| claim.record.is_token) {
             return Err(asked.refused(TOKEN));
         }
-        let (there, mut section, memory) = Section::begin(&asked)?;
+        let (mut section, memory) = Section::begin(&asked)?;
         if let Some(chosen) = chosen {
             chosen.enter(&store.places, section.node.as_ref().expect("it has begun"));
         }
-        section.lend(&asked, &there, memory)?;
+        section.lend(&asked, memory)?;
         let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
         Ok((section, arrays))
     }
@@ -125,7 +126,7 @@ pub struct Section {
 
 impl Section {
     /// The two nodes that it is to the others: the first ends when its bytes are there, the second with it.
-    fn begin(asked: &Submission<'_>) -> Result<(Handle, Section, Memory), Error> {
+    fn begin(asked: &Submission<'_>) -> Result<(Section, Memory), Error> {
         let shared = Arc::clone(asked.store.tasks.shared());
         asked.settle()?;
         let begun = asked.begin()?;
@@ -142,16 +143,16 @@ impl Section {
         drop(begun.order);
         shared.pump(held);
         let (there, node, memory) = appended?;
-        let (arrays, name, outer) =
-            (Arrays::inner(asked.store.inner(asked.priority)), asked.name.to_owned(), Arc::clone(asked.store));
+        let inner = asked.store.inner(asked.priority, &there);
+        let (arrays, name, outer) = (Arrays::inner(inner), asked.name.to_owned(), Arc::clone(asked.store));
         let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
         let modes = asked.claims.iter().map(|claim| claim.mode).collect();
         let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };
-        Ok((there, section, memory))
+        Ok((section, memory))
     }
 
-    /// Makes the records of the arrays that it is lent, which come after this node.
-    fn lend(&mut self, asked: &Submission<'_>, there: &Handle, memory: Memory) -> Result<(), Error> {
+    /// Makes the records of the arrays that it is lent.
+    fn lend(&mut self, asked: &Submission<'_>, memory: Memory) -> Result<(), Error> {
         for (claim, (start, kept)) in asked.claims.iter().zip(memory.addresses.into_iter().zip(memory.kept)) {
             let memory = match self.place {
                 Location::Host => Adopted::Host(HostMemory::adopted(start, Box::new(kept))),
@@ -163,7 +164,7 @@ impl Section {
             self.lent.push(Record::new(&self.arrays.store, bytes, Some(memory))?);
         }
         let claims = self.whole(Mode::Write);
-        let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
+        let begin = Submission { claims: &claims, ..self.submission() };
         let begun = begin.begin()?;
         let mut held = begun.order.enter(begin.store.tasks.shared())?;
         let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
@@ -203,7 +204,13 @@ impl Section {
     fn close(&mut self) -> Result<Handle, Error> {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
-        let ended = self.before(&node);
+        // Then nothing inside has run, and the node fails with it.
+        let is_lost = self.arrays.store.entry.as_ref().is_some_and(|there| there.shared_outcome().has_failed());
+        let ended = if is_lost { Ok(()) } else { self.before(&node) };
+        if is_lost || ended.is_err() {
+            // Where this fails it stays in the order, and the end of the arrays around it goes on without it.
+            self.keep_order(&node)?;
+        }
         let loss = match &ended {
             Err(error) => error.fault(),
             Ok(()) => self.arrays.store.tasks.set().loss(),
@@ -263,26 +270,60 @@ impl Section {
             before.extend(needs.lost.iter().chain(&needs.arrivals).chain(&needs.writers).map(|node| node.0.clone()));
             before.extend(record.fetch(held, needs, self.place, (&self.name, self.priority))?);
         }
-        let (claims, set) = (self.whole(Mode::ReadWrite), inner.tasks.set().id());
-        let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
-        let pending: Vec<_> = of_this_set.map(|body| body.node).collect();
+        let claims = self.whole(Mode::ReadWrite);
         let last = Submission { claims: &claims, ..self.submission() };
         let end = last.append(held, inner.tasks.join(&self.name).held(), &before)?;
         if end.is_done() {
             return end.outcome().unwrap_or(Err(Error::Closed { task: None }));
         }
+        let mut ordered = self.put_behind_all(held, end.node());
+        if ordered.is_ok() && !node.is_done() {
+            ordered = held.graph.before(end.node(), node.node());
+            held.want(end.node());
+        }
+        // Also where it is in no order: else it never ended.
+        let released = held.graph.release(end.node());
+        Ok(ordered.and(released)?)
+    }
+
+    /// Has nothing more be submitted to the section, which has failed, and its node come after all that was: those
+    /// outside that conflict with it wait for what still runs inside. Where the dispatcher is full it waits for room.
+    fn keep_order(&self, node: &Handle) -> Result<(), Error> {
+        let (inner, shared) = (&self.arrays.store, Arc::clone(self.outer.tasks.shared()));
+        let host = shared.driver.host();
+        let deadline = host.now() + ROOM_WITHIN;
+        loop {
+            let order = inner.order.take();
+            inner.is_over.store(true, Ordering::Relaxed);
+            let mut held = order.enter(&shared)?;
+            let ordered = self.put_behind_all(&mut held, node.node());
+            drop(order);
+            shared.pump(held);
+            match ordered {
+                Err(Refused::WouldBlock) if host.now() < deadline && !self.outer.is_inside() => {
+                    shared.await_room(Some(deadline))?
+                }
+                ordered => return Ok(ordered?),
+            }
+        }
+    }
+
+    /// All of the section that has not ended comes before this node.
+    fn put_behind_all(&self, held: &mut Held<'_>, node: NodeId) -> Result<(), Refused> {
+        let (set, mut before) = (self.arrays.store.tasks.set().id(), BTreeSet::from([node]));
+        held.graph.predecessors(node, |first| {
+            before.insert(first);
+        });
+        let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
+        let pending: Vec<_> = of_this_set.map(|body| body.node).filter(|node| !before.contains(node)).collect();
         for first in pending {
-            match held.graph.before(first, end.node()) {
+            match held.graph.before(first, node) {
                 Err(Refused::Finished { .. }) => continue,
                 made => made?,
             }
             held.want(first);
         }
-        if !node.is_done() {
-            held.graph.before(end.node(), node.node())?;
-            held.want(end.node());
-        }
-        Ok(held.graph.release(end.node())?)
+        Ok(())
     }
 }
 

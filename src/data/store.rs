@@ -15,7 +15,7 @@ use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
 use crate::data::times::Times;
 use crate::heap::{Heap, Space};
-use crate::task::Tasks;
+use crate::task::{Handle, Tasks};
 
 /// The parts that arrays share.
 pub(super) struct Store {
@@ -39,6 +39,9 @@ pub(super) struct Store {
     pub is_over: AtomicBool,
     /// The least priority of what is submitted: that of a section.
     pub least: Priority,
+    /// All that is submitted comes after this, and fails with it: it ends when the bytes are there that a section is
+    /// lent.
+    pub entry: Option<Handle>,
     /// [`ArrayOptions::is_serial`].
     pub is_serial: bool,
     uses: Arc<AtomicU64>,
@@ -66,7 +69,7 @@ impl Store {
         let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
-        let (least, is_serial) = (Priority::LOWEST, options.is_serial);
+        let (least, entry, is_serial) = (Priority::LOWEST, None, options.is_serial);
         Ok(Store {
             tasks,
             residents,
@@ -80,14 +83,16 @@ impl Store {
             guards,
             is_over,
             least,
+            entry,
             is_serial,
             uses,
         })
     }
 
-    /// That of a section of this priority: tasks and an order of its own, in the same memory.
-    pub fn inner(&self, priority: Priority) -> Store {
-        let least = priority.max(self.least);
+    /// That of a section of this priority, whose bytes are there when `entry` has ended: tasks and an order of its own,
+    /// in the same memory.
+    pub fn inner(&self, priority: Priority, entry: &Handle) -> Store {
+        let (least, entry) = (priority.max(self.least), Some(entry.clone()));
         let (tasks, order) = (self.tasks.beside(), Order::default());
         let [reduced, adopted] = [(); 2].map(|()| List::default());
         let (guards, is_over, times) = (Guards::default(), AtomicBool::new(false), self.times.clone());
@@ -107,6 +112,7 @@ impl Store {
             guards,
             is_over,
             least,
+            entry,
             is_serial,
             uses,
         }

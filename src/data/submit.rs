@@ -159,14 +159,15 @@ impl Submission<'_> {
         before: &[Handle],
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
-        let builder = builder.priority(self.priority).after(before.iter().chain(self.after)).behind(self.behind);
+        let first = before.iter().chain(self.after).chain(&self.store.entry);
+        let builder = builder.priority(self.priority).after(first).behind(self.behind);
         builder.append(held, &accesses)
     }
 
     /// Refuses the task where there is no room for it behind these.
     fn refuse_full(&self, held: &mut Held<'_>, before: &[Handle]) -> Result<(), Error> {
         let shared = self.store.tasks.shared();
-        let own = before.iter().chain(self.after).filter(|task| task.is_of(shared));
+        let own = before.iter().chain(self.after).chain(&self.store.entry).filter(|task| task.is_of(shared));
         let nodes: Vec<_> = own.map(Handle::node).collect();
         let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
         let edges = held.graph.would_follow(&nodes, &accesses)?.len() + usize::from(self.behind.is_some());

@@ -295,22 +295,21 @@ impl State {
 
     /// The same, and the thread on watch is not told.
     pub fn want_quietly(&mut self, node: NodeId) {
-        let (mut node, mut open, mut left) = (Some(node), Vec::new(), Vec::new());
+        let (mut node, mut open) = (Some(node), Vec::new());
         while let Some(wanted) = node {
-            if self.want_one(wanted) && !left.contains(&wanted) {
+            if self.want_one(wanted) {
                 self.graph.predecessors(wanted, |before| open.push(before));
-                left.push(wanted);
             }
             node = open.pop();
         }
     }
 
     /// As [`State::want_quietly`]. Returns whether it is a join that has no points yet, because it waits itself, or one
-    /// that was left out and stays in the order: those before it are wanted then.
+    /// that was left out and stays in the order, and is wanted for the first time: those before it are wanted then.
     fn want_one(&mut self, node: NodeId) -> bool {
         let stage = self.graph.stage(node);
         if stage == Stage::Ended {
-            return self.graph.is_left_out(node);
+            return self.graph.want_left_out(node);
         }
         let mut has_no_points = false;
         if let Some(body) = self.bodies.get_or_reserved(node) {

@@ -44,7 +44,8 @@ struct Copies<N> {
     is_relaxed: bool,
     /// Those others, as far as they may not have ended.
     beside: Vec<N>,
-    /// The writers before all of these, as far as they may not have ended well.
+    /// The writers before all of these, or the transfer of their results to there, as far as they may not have ended
+    /// well.
     under: Vec<N>,
     /// The copies before a writer that may not run.
     before: Option<Box<Before<N>>>,
@@ -310,7 +311,7 @@ impl<N: Clone + PartialEq> Validity<N> {
             if all.is_shared_at(place) {
                 return all.beside.push(writer.clone());
             }
-            let under = all.writers().cloned().collect();
+            let under = all.writers().chain(all.arrival(place)).cloned().collect();
             all.write(place, writer, true);
             all.under = under;
         });

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use overtake::data::{Array, ArrayOptions, read, read_write};
+use hal::Nanos;
+use overtake::data::{Array, ArrayOptions, discard, read, read_write};
 use overtake::heap::HeapOptions;
 
 use crate::bed::{self, Bed};
@@ -75,4 +76,29 @@ pub fn is_never_moved_out(rig: &Rig) -> Outcome {
     same("the last result", &arrays[3].read()?[3], &4.0)?;
     same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
     same("uploads", &bed.arrays.statistics().uploads, &0)
+}
+
+/// What one of several writers has written is written back, though another one fails.
+pub fn has_the_results_beside_a_failure(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let memory = ones(rig)?;
+    let (adopted, first) = (doors::adopt(&bed, memory, ())?, bed.arrays.array::<f32>(&[1])?);
+    let driver = rig.shared_driver().clone();
+    let late = bed.arrays.host("late", (discard(&first),), move |_| {
+        driver.host().sleep(Nanos::from_ms(5));
+        Ok(())
+    });
+    late.submit()?;
+    let fails = (read(&first), discard(&adopted).part(0..COUNT / 2));
+    let fails = bed.arrays.host("fails", fails, |_| Err("no luck".into())).submit()?;
+    let writes = (read(&first), discard(&adopted).part(COUNT / 2..COUNT));
+    let writes = bed.arrays.host("writes", writes, |(_, part)| {
+        part.fill(7.0);
+        Ok(())
+    });
+    let writes = writes.submit()?;
+    ensure!(bed.arrays.clone().finish().is_err(), "a half is lost");
+    ensure!(fails.wait().is_err() && writes.wait().is_ok(), "{fails:?} {writes:?}");
+    let seen = rig.download(memory, rig.stream()?)?;
+    same("the other half", &&seen[seen.len() - 4..], &&7_f32.to_ne_bytes()[..])
 }

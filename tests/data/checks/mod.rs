@@ -44,7 +44,8 @@ macro_rules! checks {
 
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
-    adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out;
+    adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out
+        has_the_results_beside_a_failure;
     cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
@@ -67,10 +68,11 @@ pub const ALL: &[(&str, Check)] = checks! {
         behind_transfers;
     relaxed: without_an_order on_two_devices one_that_fails;
     retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
-    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits;
+    room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits
+        an_access_is_refused;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
-    sections: are_one_computation see_arrays_frozen stack fail_as_one are_cancelled_as_one take_nothing_later
-        span_devices give_their_priority;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one fail_in_their_order fail_with_their_entry
+        are_cancelled_as_one take_nothing_later span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
     several: values_on_two values_on_four values_without_links values_where_chosen;
     shared: values;

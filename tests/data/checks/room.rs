@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Nanos};
-use overtake::data::{Array, ArrayOptions, read};
+use overtake::data::{Array, ArrayOptions, read, read_write};
 use overtake::heap::HeapOptions;
 use overtake::task::{Error, More};
 
@@ -202,6 +202,30 @@ pub fn while_the_host_waits(rig: &Rig) -> Outcome {
     rig.join(overwrites)?;
     let five = rig.join(needs_room)?;
     same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[3.0, 5.0])?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// The same where the access is refused, because it comes behind one that is open: the array is as it was.
+pub fn an_access_is_refused(rig: &Rig) -> Outcome {
+    let bed = small(rig, 1)?;
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    let one = Arc::new(one);
+    double(&bed, &one)?;
+    settle(rig, &bed)?;
+    let lent = read_write(&*one).lend(0)?;
+    let overwrites = {
+        let one = Arc::clone(&one);
+        rig.spawn("overwrites", move |_| Ok(one.overwrite().err().map(|error| error.to_string())))
+    };
+    rig.driver().host().sleep(Nanos::from_ms(1));
+    bed.arrays.clone().finish()?;
+    let told = rig.join(overwrites)?.unwrap_or_default();
+    ensure!(told.contains("its arrays were dropped"), "{told:?}");
+    drop(lent);
+    read(&five).to_device()?.wait()?;
+    same("arrays that left", &bed.arrays.statistics().evictions, &1)?;
+    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[2.0, 5.0])?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

@@ -1,5 +1,9 @@
 //! Sections: computations inside that are one computation to the others.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::Nanos;
 use overtake::data::{Array, Section, discard, read, read_write, write};
 use overtake::task::{Handle, More};
 
@@ -137,6 +141,68 @@ pub fn fail_as_one(rig: &Rig) -> Outcome {
     ensure!(lost.read().is_err(), "its array was lost before");
     ensure!(section.end()?.wait().is_err(), "and so it fails");
     Ok(())
+}
+
+/// One that has failed ends with all that runs inside: until then those outside wait that use the same memory.
+pub fn fail_in_their_order(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let [one, other] = [bed.arrays.array::<u32>(&[COUNT])?, bed.arrays.array::<u32>(&[COUNT])?];
+    let (section, inside) = bed.arrays.section("fails", (write(&one), write(&other))).on_host().open()?;
+    let fails = section.host("one inside", (write(&inside.0),), |_| Err("it has no end".into())).submit()?;
+    ensure!(fails.wait().is_err(), "it fails");
+    let fill = |arrays: &overtake::data::Arrays, name, array: &Array<u32>, with| {
+        let fill = arrays.host(name, (discard(array),), move |(array,)| {
+            array.fill(with);
+            Ok(())
+        });
+        fill.held().submit()
+    };
+    let long = fill(&section, "long", &inside.1, 1)?;
+    let behind = fill(&bed.arrays, "outside", &other, 2)?;
+    behind.release()?;
+    ensure!(section.end().is_err(), "one inside has failed");
+    ensure!(inside.1.overwrite().is_err(), "it has ended");
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    ensure!(!behind.is_done(), "it waits for all inside");
+    long.release()?;
+    behind.wait()?;
+    same("its result", &other.read()?[COUNT - 1], &2)?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// Where what it is lent does not come, nothing inside runs: also what only writes, and what uses none of it.
+pub fn fail_with_their_entry(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let [given, results] = [bed.arrays.array::<u32>(&[COUNT])?, bed.arrays.array::<u32>(&[COUNT])?];
+    let writer = bed.arrays.host("writer", (discard(&given),), |_| Err("no luck".into())).held().submit()?;
+    for is_pending in [true, false] {
+        let uses = (read(&given), discard(&results));
+        let (section, (_, inside)) = bed.arrays.section("section", uses).on_host().open()?;
+        let own = section.array::<u32>(&[1])?;
+        let runs = Arc::<AtomicU32>::default();
+        let count = |array: &Array<u32>| {
+            let runs = Arc::clone(&runs);
+            let counts = section.host("inside", (discard(array),), move |_| {
+                runs.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            });
+            counts.submit()
+        };
+        let tasks = [count(&inside)?, count(&own)?];
+        if is_pending {
+            writer.release()?;
+        }
+        for task in &tasks {
+            let told = task.wait().err().map(|error| error.to_string()).unwrap_or_default();
+            ensure!(told.contains("no luck"), "{told:?}");
+        }
+        ensure!(inside.overwrite().is_err(), "it has no array to write");
+        ensure!(section.end().and_then(|end| end.wait()).is_err(), "and so it fails");
+        same("functions that ran", &runs.load(Ordering::Relaxed), &0)?;
+    }
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
 /// When it has ended its arrays are those of the others again.

@@ -76,3 +76,19 @@ pub fn behind_the_start(rig: &Rig) -> Outcome {
     ensure!(!runs.cancel()?, "it has ended");
     Ok(())
 }
+
+/// The name of one that was cancelled is free, though a task before it runs still.
+pub fn of_named_tasks(rig: &Rig) -> Outcome {
+    let (bed, log) = (bed::open(rig)?, Log::default());
+    let first = bed.tasks.kernel("first", log.launch("first")).held().submit()?;
+    let cancelled = bed.tasks.host("named", log.function("cancelled")).after(&first).submit_named()?;
+    ensure!(cancelled.cancel()? && is_left_out(&cancelled, "named"), "{:?}", cancelled.wait());
+    let behind = bed.tasks.host("behind", log.function("behind")).after(&bed.tasks.named("named")?).submit()?;
+    let again = bed.tasks.host("named", log.function("again")).submit_named()?;
+    again.wait()?;
+    behind.wait()?;
+    first.release()?;
+    bed.tasks.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    log.is(&["again", "behind", "first"])
+}

@@ -51,7 +51,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     volleys: keep_the_order go_on_in_rounds end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes
         end_at_a_sync_point end_behind_a_task_that_is_waited_for;
     cameras: fail_alone of_few_and_many_stages;
-    cancels: before_the_start behind_the_start;
+    cancels: before_the_start behind_the_start of_named_tasks;
     captures: left_open ended beside;
     chains: bytes bounded many turns;
     children: of_a_fork exit_in_the_middle;
