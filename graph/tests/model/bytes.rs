@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use overtake_graph::{Location, Needs, Progress, Validity};
+use overtake_graph::{Fetch, Location, Needs, Progress, Validity};
 
 pub const BYTES: usize = 12;
 pub const PLACES: [Location; 3] = [Location::Host, Location::Device(0), Location::Device(1)];
@@ -12,7 +12,11 @@ pub const PLACES: [Location; 3] = [Location::Host, Location::Device(0), Location
 #[derive(Clone, Default)]
 struct Byte {
     at: Vec<(Location, Option<usize>)>,
-    writer: Option<usize>,
+    /// One, or several with relaxed access.
+    writers: Vec<usize>,
+    is_relaxed: bool,
+    /// Those before all of them, or the transfer that brought their results.
+    under: Vec<usize>,
     /// The node that should have written it, or brought it to the last place.
     lost: Option<usize>,
     /// The nodes that should have written it, or brought it somewhere, since it was written.
@@ -34,12 +38,12 @@ impl Byte {
             }
             self.before = Some((entry, before));
         }
-        if self.writer == Some(node) || self.at.iter().any(|(_, by)| *by == Some(node)) {
+        if self.writers.contains(&node) || self.at.iter().any(|(_, by)| *by == Some(node)) {
             self.failed.push(node);
         }
-        if self.writer == Some(node) {
-            let failed = std::mem::take(&mut self.failed);
-            *self = Byte { lost: Some(node), failed, is_written: true, ..Byte::default() };
+        if self.writers.contains(&node) {
+            let (failed, writers) = (std::mem::take(&mut self.failed), std::mem::take(&mut self.writers));
+            *self = Byte { lost: Some(node), failed, writers, is_written: true, ..Byte::default() };
         }
         let before = self.at.len();
         self.at.retain(|(_, by)| *by != Some(node));
@@ -83,6 +87,10 @@ fn nearness(from: Location, to: Location) -> f64 {
         (Location::Host, _) => 1.0,
         _ => 2.0,
     }
+}
+
+fn sorted(nodes: &[usize]) -> Vec<usize> {
+    Vec::from_iter(nodes.iter().copied().collect::<BTreeSet<usize>>())
 }
 
 /// Whether the second is as good as the first. Among those that are not near at all, any is.
@@ -131,10 +139,35 @@ impl Program {
         self.validity.needs(&(bytes.start as u64..bytes.end as u64), place, nearness, |node| nodes[*node])
     }
 
+    fn is_pending(&self, node: usize) -> bool {
+        self.nodes[node] == Progress::Pending
+    }
+
+    /// The writers of a byte that have not ended.
+    fn writers(&self, byte: &Byte) -> Vec<usize> {
+        let is_open = |node: &usize| byte.lost.is_none() && self.is_pending(*node);
+        byte.writers.iter().copied().filter(is_open).collect()
+    }
+
+    /// Whether one with relaxed access there writes beside others.
+    fn is_shared_at(&self, byte: &Byte, place: Location) -> bool {
+        let is_only = byte.at.iter().map(|(at, _)| *at).eq([place]);
+        byte.is_relaxed && is_only && !self.writers(byte).is_empty()
+    }
+
+    /// Those that one with relaxed access there comes after, if the byte is there.
+    fn before_relaxed(&self, byte: &Byte, place: Location) -> Vec<usize> {
+        match self.is_shared_at(byte, place) {
+            true => byte.under.iter().copied().filter(|node| self.nodes[*node] != Progress::Done).collect(),
+            false => self.writers(byte),
+        }
+    }
+
     /// A use that needs the bytes: compares its needs byte by byte, and submits the transfers.
     pub fn reads(&mut self, bytes: Range<usize>, place: Location) {
         let needs = self.needs(&bytes, place);
-        let (mut lost, mut unwritten, mut arrivals, mut writers) = (false, false, Vec::new(), Vec::new());
+        let (mut lost, mut unwritten, mut arrivals) = (false, false, Vec::new());
+        let (mut writers, mut before_relaxed) = (Vec::new(), Vec::new());
         for at in bytes.clone() {
             let byte = &self.bytes[at];
             (lost, unwritten) = (lost | byte.lost.is_some(), unwritten | !byte.is_written);
@@ -145,24 +178,26 @@ impl Program {
                 Some((_, by)) => {
                     assert!(fetches.is_empty(), "byte {at} is there, and is fetched");
                     arrivals.extend(pending(by));
-                    writers.extend(pending(&byte.writer).filter(|_| pending(by).is_none()));
+                    if pending(by).is_none() {
+                        writers.extend(self.writers(byte));
+                        before_relaxed.extend(self.before_relaxed(byte, place));
+                    }
                 }
                 None => {
                     assert_eq!(fetches.len(), usize::from(!byte.at.is_empty()), "fetches of byte {at}");
                     for fetch in fetches {
                         let source = byte.at.iter().find(|(it, _)| *it == fetch.from);
                         let (_, by) = source.expect("the source has the byte");
-                        let after: Vec<usize> = pending(by).or_else(|| pending(&byte.writer)).into_iter().collect();
-                        assert_eq!(fetch.after, after, "byte {at}");
+                        let after = pending(by).map_or_else(|| self.writers(byte), |by| vec![by]);
+                        assert_eq!(sorted(&fetch.after), sorted(&after), "byte {at}");
                         let is_best = self.is_nearest(byte, (fetch.from, *by), place);
                         assert!(is_best, "byte {at} is nearer elsewhere");
                     }
                 }
             }
         }
-        let sorted = |nodes: &[usize]| Vec::from_iter(nodes.iter().copied().collect::<BTreeSet<usize>>());
         let told = [&needs.arrivals, &needs.writers, &needs.writers_of_relaxed].map(|nodes| sorted(nodes));
-        let expected = [&arrivals, &writers, &writers].map(|nodes| sorted(nodes));
+        let expected = [&arrivals, &writers, &before_relaxed].map(|nodes| sorted(nodes));
         assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (expected, lost, unwritten));
         if let Some(cause) = needs.lost {
             // Of several nodes that have failed since the last use any may be named.
@@ -172,7 +207,12 @@ impl Program {
             };
             assert!(self.bytes[bytes.clone()].iter().any(is_cause), "{cause} lost none of these");
         }
-        for fetch in needs.fetches {
+        self.brings(needs.fetches, place);
+    }
+
+    /// Submits these transfers.
+    fn brings(&mut self, fetches: Vec<Fetch<usize>>, place: Location) {
+        for fetch in fetches {
             let transfer = self.node();
             self.validity.arrives(&fetch.bytes, place, &transfer);
             for at in fetch.bytes {
@@ -193,8 +233,27 @@ impl Program {
     pub fn writes(&mut self, bytes: Range<usize>, place: Location) {
         let writer = self.node();
         self.validity.writes(&(bytes.start as u64..bytes.end as u64), place, &writer);
-        let byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, ..Byte::default() };
+        let byte = Byte { at: vec![(place, None)], writers: vec![writer], is_written: true, ..Byte::default() };
         self.bytes[bytes].fill(byte);
+    }
+
+    /// A use with relaxed access, which needs the bytes too.
+    fn relaxes(&mut self, bytes: Range<usize>, place: Location) {
+        self.reads(bytes.clone(), place);
+        let node = self.node();
+        self.validity.relaxes(&(bytes.start as u64..bytes.end as u64), place, &node);
+        for at in bytes {
+            let byte = &self.bytes[at];
+            if self.is_shared_at(byte, place) {
+                self.bytes[at].writers.push(node);
+                continue;
+            }
+            let transfer = byte.at.iter().find(|(it, _)| *it == place).and_then(|(_, by)| *by);
+            let under = self.writers(byte).into_iter().chain(transfer.filter(|by| self.is_pending(*by))).collect();
+            let (at_place, writers) = (vec![(place, None)], vec![node]);
+            self.bytes[at] =
+                Byte { at: at_place, writers, is_relaxed: true, under, is_written: true, ..Byte::default() };
+        }
     }
 
     /// The host asks for the bytes: it has them if a node before it ends well.
@@ -205,7 +264,8 @@ impl Program {
         self.validity.writes_behind(&range, place, (&entry, &writer), |node| nodes[*node]);
         for byte in &mut self.bytes[bytes] {
             let before = Some((entry, Box::new(std::mem::take(byte))));
-            *byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, before, ..Byte::default() };
+            *byte =
+                Byte { at: vec![(place, None)], writers: vec![writer], is_written: true, before, ..Byte::default() };
         }
     }
 
@@ -247,13 +307,14 @@ impl Program {
         let place = PLACES[usize::from(place) % PLACES.len()];
         let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
         let bytes = from.min(to)..from.max(to);
-        match kind % 10 {
+        match kind % 12 {
             0..3 => self.reads(bytes, place),
             3 | 4 => self.writes(bytes, place),
             5 | 6 => self.writes_behind(bytes, place),
             7 => self.end(from as u8, false),
             8 => self.end(from as u8, to % 3 == 0),
-            _ => self.leaves(bytes, place),
+            9 => self.leaves(bytes, place),
+            _ => self.relaxes(bytes, place),
         }
     }
 }

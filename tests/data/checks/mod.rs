@@ -77,7 +77,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     several: values_on_two values_on_four values_without_links values_where_chosen;
     shared: values;
     storms: values closes;
-    streams: pass_no_failure_on;
+    streams: pass_no_failure_on go_on_at_the_end;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
     tokens: order_computations pass_failures_on are_written_behind_failures have_guards on_two_devices refused;

@@ -48,3 +48,23 @@ pub fn pass_no_failure_on(rig: &Rig) -> Outcome {
     }
     Ok(())
 }
+
+/// One that the end gives up, because it waits for an open access, leaves its stream to the others.
+pub fn go_on_at_the_end(rig: &Rig) -> Outcome {
+    let bed = open(rig, Parents::Same)?;
+    let source = bed.arrays.array_of(&[1_u32; 8])?;
+    let [first, waits, runs] = [(); 3].map(|()| bed.arrays.array::<u32>(&[8]));
+    let (first, waits, runs) = (first?, waits?, runs?);
+    let guard = waits.overwrite()?;
+    let parent = bed.arrays.launch("parent", (read(&source), discard(&first)), |_, _| Ok(More::Done));
+    let parent = parent.held().submit()?;
+    // Two children of one parent, in its stream.
+    let [given_up, behind] = [stays(&bed, &first, &waits)?, stays(&bed, &first, &runs)?];
+    parent.release()?;
+    bed.arrays.clone().finish()?;
+    ensure!(given_up.wait().is_err(), "it waits for the access");
+    behind.wait()?;
+    drop(guard);
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
