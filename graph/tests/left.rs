@@ -1,34 +1,14 @@
 //! Nodes that are left out, because they were given up or others have failed: they stay in the order.
 
+mod accesses;
+
 use std::num::NonZeroU32;
 
-use overtake_graph::{
-    Access, Besides, Cause, DataId, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage,
-};
+use overtake_graph::{Access, Besides, Cause, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage};
+
+use accesses::{append, before, graph, reads, writes};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
-
-fn graph() -> Graph {
-    Graph::new(Options::default()).unwrap()
-}
-
-fn append(graph: &mut Graph, accesses: &[Access]) -> NodeId {
-    graph.append_using(&Spec::of(Kind::Kernel), accesses).unwrap()
-}
-
-fn reads(data: DataId) -> Access {
-    Access::new(data, Mode::Read)
-}
-
-fn writes(data: DataId) -> Access {
-    Access::new(data, Mode::Write)
-}
-
-fn before(graph: &Graph, node: NodeId) -> Vec<NodeId> {
-    let mut all = Vec::new();
-    graph.predecessors(node, |node| all.push(node));
-    all
-}
 
 /// The same, with those that are left out replaced by those before them.
 fn before_at_last(graph: &Graph, node: NodeId) -> Vec<NodeId> {

@@ -1,33 +1,15 @@
 //! Data and its uses: the rules one by one. `graph/tests/data.rs` has random programs.
 
+mod accesses;
+
 use overtake_graph::{
-    Access, DataId, Graph, Inference, Kind, Mark, Mode, NodeId, Options, Order, Refused, Runner, Spans, Spec, Stage,
+    Access, DataId, Graph, Inference, Kind, Mark, Mode, Options, Order, Refused, Runner, Spans, Spec, Stage,
 };
 
-fn graph() -> Graph {
-    Graph::new(Options::default()).unwrap()
-}
-
-fn append(graph: &mut Graph, accesses: &[Access]) -> NodeId {
-    graph.append_using(&Spec::of(Kind::Kernel), accesses).unwrap()
-}
-
-fn reads(data: DataId) -> Access {
-    Access::new(data, Mode::Read)
-}
-
-fn writes(data: DataId) -> Access {
-    Access::new(data, Mode::Write)
-}
+use accesses::{append, before, graph, reads, writes};
 
 fn part(data: DataId, range: std::ops::Range<u64>, mode: Mode) -> Access {
     Access { data, range: Some(range), mode }
-}
-
-fn before(graph: &Graph, node: NodeId) -> Vec<NodeId> {
-    let mut all = Vec::new();
-    graph.predecessors(node, |node| all.push(node));
-    all
 }
 
 /// Runs everything that is ready, to its end.
