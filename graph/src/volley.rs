@@ -74,7 +74,8 @@ impl Graph {
 
     /// The same of several chains, whose last kernels, in the order in which they were handed out, are the `round`:
     /// hands out the kernels behind these, in that order. It is certain that they are next if no node is ready, and if
-    /// behind each of the round is such a kernel or nothing.
+    /// behind each of the round is such a kernel or nothing. It stops behind a kernel whose launch may make a node ready
+    /// that comes before the others of the round: a copy, when the kernels have had their share.
     #[inline(always)] // as `next_behind`
     pub fn next_abreast(&mut self, round: impl Iterator<Item = NodeId> + Clone, mut each: impl FnMut(Behind) -> bool) {
         let slots = self.nodes.slots();
@@ -109,7 +110,8 @@ impl Graph {
             self.lanes.hold(strand, 1);
             count += 1;
             let place = slots.as_ptr().wrapping_add(next).cast();
-            if !each(Behind { node, turn, lane, next, place }) {
+            let may_go_on = each(Behind { node, turn, lane, next, place });
+            if !may_go_on || !has_one_behind_at_most(&slots[index as usize], slots) {
                 break;
             }
         }
@@ -214,12 +216,13 @@ impl Graph {
             (slot.references, slot.edge.is_counted) = (1, true);
             return Ok(());
         }
-        if self.failure.is_some() || self.nodes[node].poison.is_some() {
+        let slot = &mut self.nodes[node];
+        // One that has begun goes on to its last turn, although it fails.
+        if self.failure.is_some() || (slot.poison.is_some() && slot.turns == 0) {
             self.todo.push_back(node);
             self.settle();
             return Ok(());
         }
-        let slot = &mut self.nodes[node];
         slot.stage = Stage::Ready;
         if slot.effective == slot.told {
             self.device.put_back(self.nodes.slots(), node);

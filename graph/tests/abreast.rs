@@ -159,6 +159,26 @@ fn nothing_is_handed_out_behind_a_kernel_of_another_priority() {
     }
 }
 
+/// A copy is ready when the first kernel of the round has been launched, and comes before the others if kernels have had
+/// their share.
+#[test]
+fn a_round_ends_behind_a_kernel_that_makes_another_node_ready() {
+    let copy = Spec::of(Kind::Copy(Direction::DeviceToHost));
+    for phase_max in [1, 8] {
+        let mut graph = Graph::new(Options { phase_max, ..Options::default() }).unwrap();
+        let chains = [chain(&mut graph, 3, &copy), chain(&mut graph, 2, &KERNEL)];
+        let firsts = [0, 1].map(|it: usize| chains[it][0]);
+        hand_out(&mut graph, &firsts);
+        let round = abreast(&mut graph, &firsts);
+        assert_eq!(round, [chains[0][1]]);
+        assert_eq!(abreast(&mut graph, &round), []);
+        firsts.iter().chain(&round).for_each(|node| assert!(report(&mut graph, *node).1.value > 0));
+        let order = [(); 2].map(|()| graph.next(Runner::Device).unwrap().node);
+        let [copy, kernel] = [chains[0][2], chains[1][1]];
+        assert_eq!(order, if phase_max == 1 { [copy, kernel] } else { [kernel, copy] }, "{phase_max}");
+    }
+}
+
 /// Kernels of a volley count as others do when the phase has had enough.
 #[test]
 fn a_phase_counts_them() {
