@@ -18,7 +18,7 @@ pub fn run(arguments: &Arguments, burst: &BurstArguments) -> Result<()> {
         let sizes = Stage::sizes(direction, burst.high_bytes, burst.bulk_bytes);
         cases.push(sizes.idle(&stage.shop)?);
         cases.push(sizes.raw(&stage.shop)?);
-        for method in methods_or(common, &MethodName::ALL) {
+        for method in methods_or(common, &MethodName::FIXED) {
             cases.push(sizes.method(&stage.shop, method, Load::Both, &options, None)?);
         }
     }

@@ -49,6 +49,9 @@ pub enum MethodName {
     /// Overtake: bulk in chunks on the engine, urgent copies by copy kernel.
     #[value(name = "express+chunks")]
     ExpressChunks,
+    /// Overtake as it is: it chooses the way of each copy.
+    #[value(name = "overtake")]
+    Overtake,
 }
 
 /// The description of a method in a row.
@@ -81,8 +84,8 @@ pub struct Workshop {
 }
 
 impl MethodName {
-    /// Every method, the baselines first.
-    pub const ALL: [MethodName; 10] = [
+    /// Every method with ways of its own, the baselines first.
+    pub const FIXED: [MethodName; 10] = [
         MethodName::Native,
         MethodName::NativePriority,
         MethodName::Chunks,
@@ -111,6 +114,7 @@ impl MethodName {
             MethodName::KernelHold => of("kernel/hold", "kernel", Some("engine"), "hold"),
             MethodName::Express => of("express", "engine", Some("kernel"), "none"),
             MethodName::ExpressChunks => of("express+chunks", "engine", Some("kernel"), "hold"),
+            MethodName::Overtake => of("overtake", "auto", None, "none"),
         }
     }
 
@@ -136,6 +140,7 @@ impl MethodName {
             MethodName::KernelHold => Some((Way::OwnStream, Way::Kernel)),
             MethodName::Express => Some((Way::Kernel, Way::Unchanged)),
             MethodName::ExpressChunks => Some((Way::Kernel, Way::Channel)),
+            MethodName::Overtake => Some((Way::Any, Way::Any)),
             _ => None,
         }
     }
@@ -143,6 +148,9 @@ impl MethodName {
     /// The options that make overtake this method.
     #[must_use]
     pub fn options(self, base: &Options) -> Options {
+        if self == MethodName::Overtake {
+            return base.clone();
+        }
         let by = |transport, urgent_transport| Profile { transport, urgent_transport, ..base.profile };
         let profile = match self {
             MethodName::KernelHold => by(Transport::Kernel, UrgentTransport::Engine),
@@ -198,7 +206,7 @@ mod tests {
 
     #[test]
     fn names_on_the_command_line_are_those_in_rows() {
-        for method in MethodName::ALL {
+        for &method in MethodName::value_variants() {
             let value = method.to_possible_value().unwrap();
             assert_eq!(value.get_name(), method.label().method);
         }
@@ -206,15 +214,15 @@ mod tests {
 
     #[test]
     fn no_two_methods_look_alike() {
-        for (index, method) in MethodName::ALL.iter().enumerate() {
+        for (index, method) in MethodName::FIXED.iter().enumerate() {
             let tone = |method: &MethodName| report::views::tone(method.label().method).unwrap();
-            assert!(MethodName::ALL[..index].iter().all(|other| tone(other) != tone(method)), "{method:?}");
+            assert!(MethodName::FIXED[..index].iter().all(|other| tone(other) != tone(method)), "{method:?}");
         }
     }
 
     #[test]
     fn whole_bulk_makes_no_method_another_one() {
-        for method in MethodName::ALL {
+        for method in MethodName::FIXED {
             let options = |whole_bulk| method.options(&Options { whole_bulk, ..Options::default() });
             let [without, with] = [false, true].map(options);
             assert_eq!(with.transport_of(Direction::HostToDevice), without.transport_of(Direction::HostToDevice));

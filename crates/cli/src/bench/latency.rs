@@ -16,19 +16,12 @@ use crate::failure::Result;
 
 /// Latency targets of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
+/// Wait budgets of the frontier, in microseconds.
+const BUDGETS_US: [u64; 7] = [0, 15, 30, 60, 100, 150, 300];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
-/// Methods of the frontier: those that have a setting, and CUDA's own priorities.
-const FRONTIER_METHODS: [MethodName; 8] = [
-    MethodName::NativePriority,
-    MethodName::Chunks,
-    MethodName::EngineHold,
-    MethodName::EngineBracket,
-    MethodName::EngineAtomics,
-    MethodName::KernelHold,
-    MethodName::Express,
-    MethodName::ExpressChunks,
-];
+/// Methods of the frontier: CUDA's own priorities, and overtake over the whole scale of wait budgets.
+const FRONTIER_METHODS: [MethodName; 2] = [MethodName::NativePriority, MethodName::Overtake];
 /// Methods that guarantee a share to bulk.
 const SHARING: [MethodName; 2] = [MethodName::EngineHold, MethodName::KernelHold];
 /// A bulk request small enough that many complete even within a small share.
@@ -60,7 +53,7 @@ pub fn run(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
 
 /// All cases in the order of the table: references first, then the methods, for each direction and size.
 fn cases(stage: &Stage, latency: &LatencyArguments) -> Result<Vec<Case>> {
-    let defaults: &[MethodName] = if latency.frontier { &FRONTIER_METHODS } else { &MethodName::ALL };
+    let defaults: &[MethodName] = if latency.frontier { &FRONTIER_METHODS } else { &MethodName::FIXED };
     let methods = methods_or(&latency.common, defaults);
     let mut cases = Vec::new();
     for direction in latency.common.direction.directions() {
@@ -105,6 +98,10 @@ fn add_method(
             )
         };
         settings.extend(FRONTIER_WORKERS.map(of));
+    } else if method == MethodName::Overtake && latency.frontier {
+        let of = |us| (Options { wait_budget: Nanos::from_us(us), ..base.clone() }, Some(format!("wait_budget_us={us}")));
+        settings.extend(BUDGETS_US.map(of));
+        settings.push((Options { whole_bulk: true, ..base.clone() }, Some("whole_bulk=on".to_owned())));
     }
     if settings.is_empty() {
         settings.push((base.clone(), None));

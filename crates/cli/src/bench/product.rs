@@ -23,11 +23,14 @@ pub enum Way {
     Kernel,
     /// By the driver's own call, without any question.
     Unchanged,
+    /// By that which overtake chooses.
+    Any,
 }
 
 impl Way {
     fn is(self, plan: Plan) -> bool {
         match plan {
+            _ if self == Way::Any => true,
             Plan::Urgent | Plan::Native(Reason::Inlined) => self == Way::OwnStream,
             Plan::Engine { .. } => self == Way::Channel,
             Plan::Kernel { .. } | Plan::UrgentKernel => self == Way::Kernel,
@@ -124,7 +127,7 @@ fn tally(setup: &Setup, (urgent_copies, urgent_bytes): (u64, u64), before: &Stat
             tally.fallbacks.insert(reason.name().to_owned(), copies);
         }
     }
-    if setup.ways.1 == Way::Channel {
+    if matches!(setup.ways.1, Way::Channel | Way::Any) {
         tally.chunked = (after.engine.bytes - before.engine.bytes, after.chunks - before.chunks);
         if setup.ways.0 == Way::Channel {
             tally.chunked = without_urgent(tally.chunked, urgent_copies, urgent_bytes);
