@@ -74,8 +74,8 @@ impl Graph {
 
     /// The same of several chains, whose last kernels, in the order in which they were handed out, are the `round`:
     /// hands out the kernels behind these, in that order. It is certain that they are next if no node is ready, and if
-    /// behind each of the round is such a kernel or nothing. It stops behind a kernel whose launch may make a node ready
-    /// that comes before the others of the round: a copy, when the kernels have had their share.
+    /// behind each of the round is such a kernel or nothing. It stops behind a kernel whose launch may make another
+    /// node ready that comes before the others of the round: a copy, when the kernels have had their share.
     #[inline(always)] // as `next_behind`
     pub fn next_abreast(&mut self, round: impl Iterator<Item = NodeId> + Clone, mut each: impl FnMut(Behind) -> bool) {
         let slots = self.nodes.slots();

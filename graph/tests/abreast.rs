@@ -1,6 +1,8 @@
 //! Volleys of several chains: the kernels that are handed out behind the last ones of all, and those that are not.
 
-use overtake_graph::{Direction, Graph, Kind, NodeId, Options, Point, Priority, Runner, Spec, Stage};
+use std::num::NonZeroU32;
+
+use overtake_graph::{Cause, Direction, Graph, Kind, NodeId, Options, Point, Priority, Runner, Spec, Stage};
 
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
@@ -159,7 +161,7 @@ fn nothing_is_handed_out_behind_a_kernel_of_another_priority() {
     }
 }
 
-/// A copy is ready when the first kernel of the round has been launched, and comes before the others if kernels have had
+/// A copy is ready when the first kernel of the round has been launched. It comes before the others if kernels have had
 /// their share.
 #[test]
 fn a_round_ends_behind_a_kernel_that_makes_another_node_ready() {
@@ -177,6 +179,25 @@ fn a_round_ends_behind_a_kernel_that_makes_another_node_ready() {
         let [copy, kernel] = [chains[0][2], chains[1][1]];
         assert_eq!(order, if phase_max == 1 { [copy, kernel] } else { [kernel, copy] }, "{phase_max}");
     }
+}
+
+/// Its first turn was launched before it failed, so it has more to launch, as without the volley.
+#[test]
+fn a_kernel_that_has_begun_and_failed_is_ready_again_when_it_is_taken_back() {
+    let mut graph = graph();
+    let [first, then] = chain(&mut graph, 2, &KERNEL)[..] else { panic!("two nodes") };
+    hand_out(&mut graph, &[first]);
+    graph.launched(first).unwrap();
+    assert_eq!(graph.next(Runner::Device).unwrap().node, then);
+    graph.again(then).unwrap();
+    graph.failed(first, Cause(NonZeroU32::MIN)).unwrap();
+    let other = graph.append(&KERNEL).unwrap();
+    hand_out(&mut graph, &[then, other]);
+    for node in [other, then] {
+        graph.take_back(node).unwrap();
+        assert_eq!(graph.stage(node), Stage::Ready);
+    }
+    hand_out(&mut graph, &[then, other]);
 }
 
 /// Kernels of a volley count as others do when the phase has had enough.

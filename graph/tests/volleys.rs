@@ -388,26 +388,6 @@ fn a_node_that_has_failed_meanwhile_ends_when_it_is_taken_back() {
     assert_eq!(ended, [(then, Err(CAUSE), 0), (first, Err(CAUSE), 1)]);
 }
 
-/// Its first turn was launched before it failed, so it has more to launch, as without the volley.
-#[test]
-fn a_node_that_has_begun_and_failed_is_ready_again_when_it_is_taken_back() {
-    let mut graph = graph();
-    let [first, then] = pair(&mut graph, &KERNEL, &KERNEL);
-    launch(&mut graph, first);
-    assert_eq!(next(&mut graph), then);
-    graph.again(then).unwrap();
-    graph.failed(first, CAUSE).unwrap();
-    let other = graph.append(&KERNEL).unwrap();
-    assert_eq!((next(&mut graph), beside(&mut graph, then)), (then, vec![other]));
-    take_back(&mut graph, &[other]);
-    assert_eq!(graph.stage(other), Stage::Ready);
-    graph.take_back(then).unwrap();
-    assert_eq!(graph.stage(then), Stage::Ready);
-    for node in [then, other] {
-        launch(&mut graph, node);
-    }
-}
-
 /// Kernels of a volley count as others do when the phase has had enough.
 #[test]
 fn a_phase_counts_the_kernels_of_volleys() {

@@ -1,44 +1,12 @@
 //! `overtake bench` as a user runs it, on the software GPU, with the least time that gives every row a figure.
 
 mod common;
+#[path = "common/measured.rs"]
+mod measured;
 
 use common::{Folder, overtake, succeed, text};
+use measured::{FIELDS, bench, bench_with, number, row, rows};
 use serde_json::Value;
-
-const FIELDS: &str = "method transport emulation direction high_bytes bulk_bytes chunk_bytes samples idle_p50_us \
-                      idle_p99_us p50_us p90_us p99_us max_us bulk_gbps raw_gbps rescues";
-
-fn bench(name: &str, arguments: &[&str]) -> Value {
-    bench_with(name, arguments, &[])
-}
-
-fn bench_with(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
-    let folder = Folder::new(name);
-    let all = [&["--backend", "soft", "--quiet", "bench"], arguments, &["--json", "-"]].concat();
-    let (out, _) = succeed(&folder, &all, variables);
-    let run: Value = serde_json::from_str(&out).unwrap();
-    for row in rows(&run) {
-        assert!(FIELDS.split(' ').all(|field| row.get(field).is_some()), "{row}");
-    }
-    assert_eq!(run["header"]["backend"], "soft");
-    // Every measurement makes a page.
-    std::fs::write(folder.path().join("run.json"), &out).unwrap();
-    let (told, _) = succeed(&folder, &["report", "run.json"], &[]);
-    assert_eq!(told, format!("overtake-report.html: 1 run, {} rows\n", rows(&run).len()));
-    run
-}
-
-fn rows(run: &Value) -> &Vec<Value> {
-    run["rows"].as_array().unwrap()
-}
-
-fn row<'a>(run: &'a Value, method: &str) -> &'a Value {
-    rows(run).iter().find(|row| row["method"] == method).unwrap_or_else(|| panic!("no row of {method} in {run}"))
-}
-
-fn number(row: &Value, name: &str) -> f64 {
-    row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"))
-}
 
 #[test]
 fn latency_compares_methods_with_both_references() {
@@ -63,44 +31,6 @@ fn latency_compares_methods_with_both_references() {
     assert_eq!(row(&run, "kernel/hold")["urgent_transport"], "engine");
     assert_eq!(row(&run, "engine/bracket")["emulation"], "bracket");
     assert!(row(&run, "raw")["p50_us"].is_null() && row(&run, "idle")["bulk_gbps"].is_null());
-}
-
-#[test]
-fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
-    let folder = Folder::new("frontier");
-    let arguments = [
-        "--backend",
-        "soft",
-        "--quiet",
-        "bench",
-        "latency",
-        "--frontier",
-        "--direction",
-        "d2h",
-        "--seconds",
-        "0.2",
-        "--bulk-bytes",
-        "64M",
-        "--methods",
-        "engine/hold",
-        "--chunk-us",
-        "20,80",
-        "--svg",
-        "f.svg",
-        "--html",
-        "f.html",
-        "--json",
-        "f.json",
-    ];
-    let (out, _) = succeed(&folder, &arguments, &[]);
-    assert!(out.contains("max_blocking_us=20") && out.contains("written: f.svg"), "{out}");
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    assert!(read("f.svg").contains("engine/hold") && read("f.html").contains("<table>"));
-    let run: Value = serde_json::from_str(&read("f.json")).unwrap();
-    let points: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "engine/hold").collect();
-    let [fine, coarse] = points[..] else { panic!("two settings are two rows: {run}") };
-    assert!(number(fine, "p50_us") < number(coarse, "p50_us"), "{run}");
-    assert!(number(fine, "bulk_gbps") < number(coarse, "bulk_gbps"), "{run}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn it_announces_its_work_and_ends_with_the_picture() {
     let folder = Folder::new("plan");
     let arguments = ["--backend", "soft", "demo", "--seconds", "0.5"];
     let (out, err) = succeed(&folder, &arguments, &[]);
-    assert!(err.contains("64 KiB") && err.contains("14 cases take turns in 2 rounds: 0.5 s of"), "{err}");
+    assert!(err.contains("64 KiB") && err.contains("14 cases take turns in 2 rounds: 6 s of"), "{err}");
     assert!(!err.contains('\r') && !err.contains('\x1b'), "a bar is for terminals: {err:?}");
     assert_eq!(out.lines().last(), Some("picture: overtake-demo.svg"), "{out}");
     let quiet = [&["--quiet"], &arguments[..]].concat();

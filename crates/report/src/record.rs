@@ -83,6 +83,9 @@ pub struct BenchRow {
     pub urgent_gbps: Option<f64>,
     /// The number of times that the watchdog opened the semaphores.
     pub rescues: u64,
+    /// The number of urgent copies that were complete only because bulk was stopped for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub starved: u64,
     /// The transport of the urgent copy, where it differs from that of the bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgent_transport: Option<String>,
@@ -167,6 +170,12 @@ pub struct SlowFrame {
     pub stage: String,
     /// How long each stage took.
     pub stages_us: Vec<f64>,
+}
+
+/// Whether there is nothing to tell.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl BenchRow {

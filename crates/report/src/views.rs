@@ -12,10 +12,11 @@ pub const RAW: &str = "raw";
 pub const OTHER_ENGINE: &str = "other engine";
 
 /// Methods that have a colour of their own.
-const METHODS: [(&str, Tone); 13] = [
+const METHODS: [(&str, Tone); 14] = [
     (IDLE, Tone::Grey),
     ("native", Tone::Orange),
     ("native+priority", Tone::Red),
+    ("native+queue", Tone::Ink),
     ("chunks", Tone::Pink),
     ("chunks+dummy", Tone::Olive),
     ("engine/hold", Tone::Blue),

@@ -44,6 +44,7 @@ impl Throughput {
 pub struct Feeder {
     flow: Arc<dyn Flow>,
     stop: Arc<AtomicBool>,
+    pause: Arc<AtomicBool>,
     feeding: HostThread<Result<()>>,
     watching: HostThread<Throughput>,
 }
@@ -52,11 +53,12 @@ impl Feeder {
     /// Starts to feed. Returns when the first request is complete: from then on the engine is busy.
     pub fn start(flow: &Arc<dyn Flow>) -> Result<Feeder> {
         let (stop, driver) = (Arc::new(AtomicBool::new(false)), flow.ground().driver());
-        let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
-        let feeding = hal::spawn(driver, "bulk feeder", move || feed(&*its_flow, &its_stop))?;
+        let pause = Arc::new(AtomicBool::new(false));
+        let (its_flow, its_stop, its_pause) = (Arc::clone(flow), Arc::clone(&stop), Arc::clone(&pause));
+        let feeding = hal::spawn(driver, "bulk feeder", move || feed(&*its_flow, &its_stop, &its_pause))?;
         let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
         let watching = hal::spawn(driver, "bulk watcher", move || watch(&*its_flow, &its_stop))?;
-        let feeder = Feeder { flow: Arc::clone(flow), stop, feeding, watching };
+        let feeder = Feeder { flow: Arc::clone(flow), stop, pause, feeding, watching };
         let has_begun = flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() > 0 || feeder.feeding.is_done());
         if !has_begun || feeder.feeding.is_done() {
             feeder.stop()?;
@@ -68,6 +70,11 @@ impl Feeder {
     /// The number of completed requests.
     pub fn completed(&self) -> u32 {
         self.flow.done()
+    }
+
+    /// Submits no more while `is_paused`.
+    pub fn pause(&self, is_paused: bool) {
+        self.pause.store(is_paused, Ordering::Release);
     }
 
     /// Whether the thread has given up; `stop` returns the reason.
@@ -88,15 +95,15 @@ fn late(what: &str) -> hal::Error {
     Code::LAUNCH_TIMEOUT.at("cuStreamWriteValue32").because(format!("{what} within {PATIENCE}"))
 }
 
-fn feed(flow: &dyn Flow, stop: &AtomicBool) -> Result<()> {
+fn feed(flow: &dyn Flow, stop: &AtomicBool, pause: &AtomicBool) -> Result<()> {
     flow.ground().rig().make_current()?;
     let (mut submitted, outstanding) = (0_u32, flow.outstanding());
     while !stop.load(Ordering::Acquire) {
         submitted = submitted.wrapping_add(1);
         flow.copy()?;
         flow.count(submitted)?;
-        let has_room = || submitted.wrapping_sub(flow.done()) < outstanding || stop.load(Ordering::Acquire);
-        if !look_out(flow, &has_room) {
+        let has_room = || submitted.wrapping_sub(flow.done()) < outstanding && !pause.load(Ordering::Acquire);
+        if !look_out(flow, &|| has_room() || stop.load(Ordering::Acquire)) {
             return Err(late("no bulk request completed"));
         }
     }

@@ -148,6 +148,13 @@ pub fn notes(cases: &[Case], measured: &[Measured]) -> Vec<String> {
         if measured.tally.stood_down {
             notes.push(format!("{} stood down to plain copies: its row mixes both", case.scenario.name));
         }
+        if measured.urgent.starved > 0 {
+            let (starved, all) = (measured.urgent.starved, measured.urgent.latency_ns.len());
+            notes.push(format!(
+                "{}: {starved} of {all} urgent copies were not complete after 250 ms; bulk paused to let them go",
+                case.scenario.name
+            ));
+        }
         let strays: u64 = measured.tally.fallbacks.values().sum();
         if strays > 0 {
             let reasons: Vec<&str> = measured.tally.fallbacks.keys().map(String::as_str).collect();
@@ -179,6 +186,7 @@ fn row(case: &Case, measured: &Measured, idle: Option<Summary>, raw_gbps: Option
         bulk_gbps: measured.bulk.gbps(),
         raw_gbps,
         rescues: measured.tally.rescues,
+        starved: measured.urgent.starved,
         fallbacks: measured.tally.fallbacks.clone(),
         setting: case.setting.clone(),
         ..BenchRow::default()

@@ -25,6 +25,9 @@ pub enum MethodName {
     /// The highest against the lowest CUDA stream priority.
     #[value(name = "native+priority")]
     NativePriority,
+    /// Stream priorities, and a stream of bulk that has nothing but copies, of which some are always queued.
+    #[value(name = "native+queue")]
+    NativeQueue,
     /// Stream priorities, and bulk cut into chunks.
     #[value(name = "chunks")]
     Chunks,
@@ -84,15 +87,15 @@ pub struct Workshop {
 }
 
 impl MethodName {
-    /// Every method with ways of its own, the baselines first.
+    /// The methods with ways of their own that are measured if none is named, the baselines first.
     pub const FIXED: [MethodName; 10] = [
         MethodName::Native,
         MethodName::NativePriority,
+        MethodName::NativeQueue,
         MethodName::Chunks,
         MethodName::ChunksDummy,
         MethodName::EngineHold,
         MethodName::EngineBracket,
-        MethodName::EngineAtomics,
         MethodName::KernelHold,
         MethodName::Express,
         MethodName::ExpressChunks,
@@ -106,6 +109,7 @@ impl MethodName {
         match self {
             MethodName::Native => Label::plain("native"),
             MethodName::NativePriority => Label::plain("native+priority"),
+            MethodName::NativeQueue => Label::plain("native+queue"),
             MethodName::Chunks => Label::plain("chunks"),
             MethodName::ChunksDummy => Label::plain("chunks+dummy"),
             MethodName::EngineHold => of("engine/hold", "engine", None, "hold"),
@@ -128,8 +132,8 @@ impl MethodName {
     /// Whether urgent copies wait for whole bulk requests. Each sample then takes milliseconds.
     #[must_use]
     pub fn is_slow(self) -> bool {
-        use MethodName::{Chunks, ChunksDummy, Native, NativePriority};
-        matches!(self, Native | NativePriority | Chunks | ChunksDummy)
+        use MethodName::{Chunks, ChunksDummy, Native, NativePriority, NativeQueue};
+        matches!(self, Native | NativePriority | NativeQueue | Chunks | ChunksDummy)
     }
 
     /// The ways of urgent copies and of bulk requests; `None` without overtake.
@@ -170,6 +174,7 @@ impl MethodName {
         match self {
             MethodName::Chunks => Cut::Chunks(size),
             MethodName::ChunksDummy => Cut::ChunksAndKernels(size),
+            MethodName::NativeQueue => Cut::Queued,
             _ => Cut::Whole,
         }
     }
@@ -178,7 +183,7 @@ impl MethodName {
     #[must_use]
     pub fn own_chunk_bytes(self, options: &Options) -> Option<u64> {
         match self.cut(options) {
-            Cut::Whole => None,
+            Cut::Whole | Cut::Queued => None,
             Cut::Chunks(size) | Cut::ChunksAndKernels(size) => Some(size),
         }
     }

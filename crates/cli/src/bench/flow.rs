@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hal::{MemOp, Result, Stream};
+use hal::{Event, EventFlags, MemOp, Result, Stream};
 use terms::Direction;
 
 use super::ground::{Adopted, Ground};
@@ -80,6 +80,54 @@ impl Flow for Plain {
 
     fn copy(&self) -> Result<()> {
         self.ground.copy(self.cargo.direction, self.cargo.lane, 0, self.cargo.bytes, self.stream)
+    }
+}
+
+/// Whole copies, counted in another stream behind an event. A write behind a copy ends the turn of its stream at the
+/// engine, and an event does not: so this stream keeps the engine while it has copies queued, as most programs do.
+pub struct Queued {
+    whole: Plain,
+    counting: Stream,
+    event: Event,
+}
+
+impl Queued {
+    /// Copies of the one stream, counted in the other.
+    pub fn new(whole: Plain, counting: Stream) -> Result<Queued> {
+        let event = whole.ground.driver().event_create(EventFlags::DISABLE_TIMING)?;
+        Ok(Queued { whole, counting, event })
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        // The driver keeps an event until the work that it was recorded behind is done.
+        let _is_destroyed = self.whole.ground.driver().event_destroy(self.event);
+    }
+}
+
+impl Flow for Queued {
+    fn ground(&self) -> &Ground {
+        &self.whole.ground
+    }
+
+    fn cargo(&self) -> Cargo {
+        self.whole.cargo
+    }
+
+    fn stream(&self) -> Stream {
+        self.whole.stream
+    }
+
+    fn copy(&self) -> Result<()> {
+        self.whole.copy()
+    }
+
+    fn count(&self, sequence: u32) -> Result<()> {
+        let (rig, driver) = (self.ground().rig(), self.ground().driver());
+        driver.event_record(self.event, self.stream())?;
+        driver.stream_wait_event(self.counting, self.event)?;
+        driver.mem_op(self.counting, MemOp::write32(rig.word_address(self.cargo().word), sequence))
     }
 }
 

@@ -21,7 +21,7 @@ const BUDGETS_US: [u64; 7] = [0, 15, 30, 60, 100, 150, 300];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
 /// Methods of the frontier: CUDA's own priorities, and overtake over the whole scale of wait budgets.
-const FRONTIER_METHODS: [MethodName; 2] = [MethodName::NativePriority, MethodName::Overtake];
+const FRONTIER_METHODS: [MethodName; 3] = [MethodName::NativePriority, MethodName::NativeQueue, MethodName::Overtake];
 /// Methods that guarantee a share to bulk.
 const SHARING: [MethodName; 2] = [MethodName::EngineHold, MethodName::KernelHold];
 /// A bulk request small enough that many complete even within a small share.
@@ -99,7 +99,8 @@ fn add_method(
         };
         settings.extend(FRONTIER_WORKERS.map(of));
     } else if method == MethodName::Overtake && latency.frontier {
-        let of = |us| (Options { wait_budget: Nanos::from_us(us), ..base.clone() }, Some(format!("wait_budget_us={us}")));
+        let of =
+            |us| (Options { wait_budget: Nanos::from_us(us), ..base.clone() }, Some(format!("wait_budget_us={us}")));
         settings.extend(BUDGETS_US.map(of));
         settings.push((Options { whole_bulk: true, ..base.clone() }, Some("whole_bulk=on".to_owned())));
     }

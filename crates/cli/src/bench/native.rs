@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Code, Nanos, Result, Stream};
 
-use super::flow::{Cargo, Chunked, Flow, Plain};
+use super::flow::{Cargo, Chunked, Flow, Plain, Queued};
 use super::ground::Ground;
 use super::method::{Flows, Method, Opened, Tally};
 
@@ -13,6 +13,8 @@ use super::method::{Flows, Method, Opened, Tally};
 pub enum Cut {
     /// Not at all.
     Whole,
+    /// Not at all, and nothing but copies is in the stream of bulk.
+    Queued,
     /// Into chunks of this size, back to back.
     Chunks(u64),
     /// Into chunks of this size, each followed by an empty kernel.
@@ -25,6 +27,8 @@ pub struct Native {
     urgent: (Stream, Cargo),
     bulk: (Stream, Cargo),
     cut: Cut,
+    /// For the counts of bulk, if they are not in its stream.
+    counting: Stream,
 }
 
 /// First copies that take longer than this have failed.
@@ -35,7 +39,8 @@ impl Native {
     pub fn new(ground: &Arc<Ground>, priorities: (i32, i32), cargo: (Cargo, Cargo), cut: Cut) -> Result<Native> {
         let bulk = (ground.stream(priorities.1)?, cargo.1);
         let urgent = (ground.stream(priorities.0)?, cargo.0);
-        Ok(Native { ground: Arc::clone(ground), urgent, bulk, cut })
+        let counting = if cut == Cut::Queued { ground.stream(priorities.1)? } else { bulk.0 };
+        Ok(Native { ground: Arc::clone(ground), urgent, bulk, cut, counting })
     }
 
     fn plain(&self, (stream, cargo): (Stream, Cargo)) -> Plain {
@@ -48,6 +53,7 @@ impl Method for Native {
         let whole = self.plain(self.bulk);
         let bulk: Arc<dyn Flow> = match self.cut {
             Cut::Whole => Arc::new(whole),
+            Cut::Queued => Arc::new(Queued::new(whole, self.counting)?),
             Cut::Chunks(chunk_bytes) => Arc::new(Chunked { whole, chunk_bytes, has_kernels: false }),
             Cut::ChunksAndKernels(chunk_bytes) => Arc::new(Chunked { whole, chunk_bytes, has_kernels: true }),
         };

@@ -64,6 +64,7 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("wrong", false, |row| row.wrong.map_or(NONE.to_owned(), |wrong| format::grouped(wrong as f64, 0))),
     ("ratio", false, |row| optional(row.ratio.map(|ratio| ratio.median), |ratio| format!("{ratio:.3}"))),
     ("from - to", false, |row| row.ratio.map_or(NONE.to_owned(), |it| format!("{:.3} - {:.3}", it.least, it.most))),
+    ("starved", false, |row| if row.starved == 0 { NONE.to_owned() } else { row.starved.to_string() }),
     ("rescues", false, |row| if row.rescues == 0 { NONE.to_owned() } else { row.rescues.to_string() }),
 ];
 

@@ -107,6 +107,7 @@ impl Measured {
     pub fn and(mut self, other: Measured) -> Measured {
         self.urgent.latency_ns.extend(other.urgent.latency_ns);
         self.urgent.enqueue_ns.extend(other.urgent.enqueue_ns);
+        self.urgent.starved += other.urgent.starved;
         Measured {
             urgent: self.urgent,
             bulk: self.bulk.and(other.bulk),
@@ -153,8 +154,11 @@ fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
         }
         Load::Both => {
             let feeder = Feeder::start(&flows.bulk)?;
-            let watch =
-                Watch { should_stop: &|| feeder.has_failed(), is_enough: &|| feeder.completed() >= LEAST_REQUESTS };
+            let watch = Watch {
+                should_stop: &|| feeder.has_failed(),
+                is_enough: &|| feeder.completed() >= LEAST_REQUESTS,
+                pause: &|is_paused| feeder.pause(is_paused),
+            };
             let urgent = measure_urgent(&*flows.urgent, plan, watch);
             // The feeder's error comes first: an urgent copy that fails beside it most likely fails for the same
             // reason.

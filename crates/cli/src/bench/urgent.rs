@@ -19,7 +19,9 @@ pub struct UrgentPlan {
     pub jitter: Nanos,
 }
 
-/// An urgent copy that takes longer than this has failed.
+/// An urgent copy that takes longer than this is starved: bulk pauses until it is complete.
+const STARVED: Nanos = Nanos::from_ms(250);
+/// An urgent copy that then takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(5_000);
 
 /// Latencies in nanoseconds: the whole, and the part that the caller spent in the driver.
@@ -29,6 +31,8 @@ pub struct UrgentSamples {
     pub latency_ns: Vec<u64>,
     /// From the call to the return of the last driver call.
     pub enqueue_ns: Vec<u64>,
+    /// Those that were complete only because bulk was stopped for them.
+    pub starved: u64,
 }
 
 /// Other conditions that end or prolong a loop.
@@ -38,11 +42,13 @@ pub struct Watch<'a> {
     pub should_stop: &'a dyn Fn() -> bool,
     /// Returns whether other threads have finished too.
     pub is_enough: &'a dyn Fn() -> bool,
+    /// Has bulk pause, or go on.
+    pub pause: &'a dyn Fn(bool),
 }
 
 impl Watch<'_> {
     /// No other condition.
-    pub const NONE: Watch<'static> = Watch { should_stop: &|| false, is_enough: &|| true };
+    pub const NONE: Watch<'static> = Watch { should_stop: &|| false, is_enough: &|| true, pause: &|_| {} };
 }
 
 /// Takes samples until the plan is fulfilled and `is_enough` agrees, or until `should_stop`.
@@ -60,7 +66,15 @@ pub fn measure_urgent(flow: &dyn Flow, plan: UrgentPlan, watch: Watch<'_>) -> Re
         }
         flow.count(sequence)?;
         let enqueued = host.now();
-        if !flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() == sequence) {
+        let waited = flow.ground().rig().wait_for(STARVED, &mut || flow.done() == sequence);
+        let is_done = waited || {
+            samples.starved += 1;
+            (watch.pause)(true);
+            let is_done = flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() == sequence);
+            (watch.pause)(false);
+            is_done
+        };
+        if !is_done {
             let text = format!("an urgent copy of {} bytes did not complete within {PATIENCE}", flow.cargo().bytes);
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamWriteValue32").because(text));
         }

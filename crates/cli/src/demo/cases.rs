@@ -10,9 +10,10 @@ use crate::bench::stage::Stage;
 
 use super::names::named;
 
-/// The methods that it compares: the problem, CUDA's own answer, and ours.
+/// The methods that it compares: CUDA's own answer, to bulk that lets others have a turn and to bulk that does not, and
+/// ours.
 const METHODS: [MethodName; 4] =
-    [MethodName::Native, MethodName::NativePriority, MethodName::KernelHold, MethodName::Express];
+    [MethodName::NativePriority, MethodName::NativeQueue, MethodName::KernelHold, MethodName::Express];
 /// The method that replaces ours where there is no copy kernel.
 const WITHOUT_KERNEL: MethodName = MethodName::EngineHold;
 

@@ -10,8 +10,8 @@ pub fn name(method: &str) -> &str {
     match method {
         IDLE => "idle device",
         RAW => "bulk alone",
-        "native" => "behind bulk",
         "native+priority" => "behind bulk, stream priorities",
+        "native+queue" => "the same, bulk always queued",
         "kernel/hold" => "overtake, bulk by kernel",
         "express" => "overtake, urgent by kernel",
         "engine/hold" => "overtake, bulk in chunks",

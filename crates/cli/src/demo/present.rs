@@ -76,8 +76,11 @@ fn table(run: &Run) -> Table {
         Column::numbers("bulk (GB/s)"),
     ]);
     for row in &run.rows {
-        let us = |value: Option<f64>| value.map_or("-".to_owned(), format::us);
-        let ratio = row.p50_us.zip(row.idle_p50_us).map_or("-".to_owned(), |(p50, idle)| format::ratio(p50, idle));
+        // They would have taken longer than that.
+        let more = if row.starved > 0 { ">" } else { "" };
+        let us = |value: Option<f64>| value.map_or("-".to_owned(), |us| format!("{more}{}", format::us(us)));
+        let ratio = row.p50_us.zip(row.idle_p50_us);
+        let ratio = ratio.map_or("-".to_owned(), |(p50, idle)| format!("{more}{}", format::ratio(p50, idle)));
         let samples = if row.samples == 0 { "-".to_owned() } else { format::grouped(row.samples as f64, 0) };
         table.push([
             direction_title(&row.direction).to_owned(),
