@@ -14,7 +14,7 @@ use crate::streams::Streams;
 
 /// It keeps an engine for 15 us.
 const BULK_BYTES: u64 = 512 << 10;
-const WHOLE: Plan = Plan::Native(Reason::Tolerated);
+const WHOLE: Plan = Plan::Native(Reason::WithinBudget);
 const CHUNKS: Plan = Plan::Engine { raises: false };
 const KERNEL: Plan = Plan::Kernel { raises: false };
 
@@ -62,7 +62,7 @@ pub fn while_all_tolerate(rig: &Rig) -> Outcome {
     bed.goes("bulk beside an open stream", BULK_BYTES, KERNEL)?;
     drop((open, camera));
     bed.goes("bulk beside nothing", BULK_BYTES, Plan::Native(Reason::Alone))?;
-    same("copies counted", &bed.overtake.statistics().native[&Reason::Tolerated].copies, &3)
+    same("copies counted", &bed.overtake.statistics().native[&Reason::WithinBudget].copies, &3)
 }
 
 /// While bulk of another stream is under way, it counts.
@@ -182,7 +182,7 @@ pub fn bytes(rig: &Rig) -> Outcome {
     lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
     bed::at_rest(rig, &overtake)?;
     let counts = overtake.statistics();
-    let whole = counts.native.get(&Reason::Tolerated).map_or(0, |class| class.copies);
+    let whole = counts.native.get(&Reason::WithinBudget).map_or(0, |class| class.copies);
     ensure!(whole > 10 && counts.engine.copies > 10, "{whole} copies went whole, {} in chunks", counts.engine.copies);
     lanes.iter().try_for_each(|lane| lane.verify(rig))
 }

@@ -28,7 +28,8 @@ fn tolerated(_: &mut Options, k: &mut Known<'_>) {
 
 const KERNEL: Plan = Plan::Kernel { raises: false };
 const CHUNKS: Plan = Plan::Engine { raises: false };
-const WHOLE: Plan = Plan::Native(Reason::Tolerated);
+const WHOLE: Decision = Spend(Spent::Stated);
+const REFUSED: Plan = Plan::Native(Reason::WithinBudget);
 
 #[test]
 fn bulk_that_would_go_by_kernel_goes_in_chunks() {
@@ -56,13 +57,17 @@ fn bulk_that_would_go_by_kernel_goes_in_chunks() {
 
 #[test]
 fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
-    assert_eq!(plan(tolerated, 4 * MIB, 1), WHOLE);
-    assert_eq!(plan(|o, k| (tolerated(o, k), k.is_within = None).1, 4 * MIB, 1), WHOLE, "the driver judges its range");
-    assert_eq!(plan(|o, k| (tolerated(o, k), k.is_kernel_there = false).1, 4 * MIB, 1), WHOLE);
-    assert_eq!(plan(tolerated, 128 << 10, 1), WHOLE, "too small for a kernel");
-    assert_eq!(plan(tolerated, 32 << 10, 1), Plan::Native(Reason::Small));
+    assert_eq!(decided(tolerated, 4 * MIB, 1), WHOLE);
+    assert_eq!(
+        decided(|o, k| (tolerated(o, k), k.is_within = None).1, 4 * MIB, 1),
+        WHOLE,
+        "the driver judges its range"
+    );
+    assert_eq!(decided(|o, k| (tolerated(o, k), k.is_kernel_there = false).1, 4 * MIB, 1), WHOLE);
+    assert_eq!(decided(tolerated, 128 << 10, 1), WHOLE, "too small for a kernel");
+    assert_eq!(plan(tolerated, 32 << 10, 1), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(tolerated, 4 * MIB, 3), Plan::Engine { raises: true }, "in its turn it would pass no other");
-    assert_eq!(plan(|o, k| (tolerated(o, k), o.profile.channels = false).1, 4 * MIB, 1), WHOLE, "it needs none");
+    assert_eq!(decided(|o, k| (tolerated(o, k), o.profile.channels = false).1, 4 * MIB, 1), WHOLE, "it needs none");
     for transport in [Transport::Kernel, Transport::Engine] {
         let asked = plan(|o, k| (tolerated(o, k), o.profile.transport = transport).1, 4 * MIB, 1);
         assert_eq!(asked, if transport == Transport::Kernel { KERNEL } else { CHUNKS }, "the user asked for that");
@@ -84,16 +89,17 @@ fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
 fn a_turn_that_another_thread_has_taken_leads_to_the_other_ways() {
     let refused = |budget: Budget| {
         move |_: &mut Options, k: &mut Known<'_>| {
-            (k.budget, k.setback) = (Some(budget), Some((WHOLE, Setback::Occupied)));
+            (k.budget, k.setback) = (Some(budget), Some((REFUSED, Setback::Occupied)));
         }
     };
     assert_eq!(plan(refused(whole()), 4 * MIB, 1), CHUNKS);
     let short = Budget { stated: Nanos::from_us(50), cost: Nanos::from_us(50), ..whole() };
     assert_eq!(plan(refused(short), MIB, 1), KERNEL, "chunks would be no longer than they are without a tolerance");
-    let after = |setback| plan(move |_, k| k.setback = Some((WHOLE, setback)), 4 * MIB, 1);
-    assert_eq!(after(Setback::RingFull), Plan::Native(Reason::RingFull));
+    let after = |setback| plan(move |_, k| k.setback = Some((REFUSED, setback)), 4 * MIB, 1);
+    assert_eq!(after(Setback::RingFull), Plan::Native(Reason::Occupied));
     let known = known(&OPTIONS, &REQUEST);
-    assert!(is_tracked(&known, WHOLE) && !is_tracked(&known, Plan::Native(Reason::Calm)));
+    let tracked = [Some(Spent::Stated), Some(Spent::Idle), None].map(|spent| is_tracked(&known, REFUSED, spent));
+    assert_eq!(tracked, [true, false, false]);
 }
 
 static OPTIONS: LazyLock<Options> = LazyLock::new(Options::default);
