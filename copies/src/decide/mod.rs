@@ -39,8 +39,9 @@
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! A kernel is guarded if the profile says so. The owners of copies to come state how long these may wait, or have
-//! the option `wait_budget_us` do so; it counts where `whole_bulk` is off.
+//! Chunks have their share of what is stated, and 45 us where nothing is. A kernel is guarded if the profile says so.
+//! The owners of copies to come state how long these may wait, or have the option `wait_budget_us` do so; it counts
+//! where `whole_bulk` is off.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -247,7 +248,8 @@ fn is_whole_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> bool {
 
 /// The plan of one that may not, as far as what all above it state allows another one.
 fn plan_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> Plan {
-    let may_be_cut = known.options.profile.channels && budget.admits_chunks(known.options.blocking_max);
+    let (profile, unstated) = (&known.options.profile, known.options.profile.chunk_max);
+    let may_be_cut = profile.channels && budget.has_room_for_chunks(unstated) && budget.admits_chunks(unstated);
     match plan {
         Plan::Kernel { raises } if may_be_cut => Plan::Engine { raises },
         _ => plan,

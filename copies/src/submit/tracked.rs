@@ -124,11 +124,10 @@ impl Planned<'_> {
     /// The time for which it keeps its engine in one turn, if it is bulk.
     fn stay(&self, waits_at: Option<Priority>) -> Option<Stay> {
         let budget = self.placed.known.budget.unwrap_or_default();
-        let blocking_max = self.inner().options.blocking_max;
         match self.plan {
             _ if self.spent == Some(Spent::Stated) => Some(Stay::Whole(budget.cost)),
             _ if waits_at.is_none() => None,
-            Plan::Engine { .. } => Some(Stay::Part(budget.chunk(blocking_max).unwrap_or(blocking_max))),
+            Plan::Engine { .. } => Some(Stay::Part(budget.chunk(self.inner().options.profile.chunk_max))),
             _ => Some(Stay::Part(Nanos::ZERO)),
         }
     }

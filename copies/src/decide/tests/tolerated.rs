@@ -50,7 +50,7 @@ fn bulk_that_would_go_by_kernel_goes_in_chunks() {
     };
     assert_eq!(plan(occupied, 64 * MIB, 1), KERNEL, "another stream has the channel");
     let short = |blocking_us| {
-        move |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.blocking_max = Nanos::from_us(blocking_us)).1
+        move |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.profile.chunk_max = Nanos::from_us(blocking_us)).1
     };
     assert_eq!([74, 75].map(|us| plan(short(us), 64 * MIB, 1)), [CHUNKS, KERNEL], "chunks would be no longer");
 }
@@ -138,7 +138,7 @@ fn each_stream_has_a_queue_and_one_is_left() {
 #[test]
 fn chunks_take_their_share_beside_whole_copies() {
     let none = Nanos::ZERO;
-    let chunk = |budget: Budget| budget.chunk(none).unwrap().0;
+    let chunk = |budget: Budget| budget.chunk(Nanos::from_us(45)).0;
     assert_eq!(
         [0, 1, 2, 3].map(|channels| chunk(Budget { channels, ..in_chunks() })),
         [75_000, 75_000, 50_000, 37_500]
@@ -150,9 +150,11 @@ fn chunks_take_their_share_beside_whole_copies() {
     assert_eq!(chunk(beside(1, Nanos(1))), 50_000);
     let admits = |whole_streams, longest| beside(whole_streams, Nanos(longest)).admits_chunks(none);
     assert_eq!([50_000, 50_001].map(|longest| admits(1, longest)), [true, false]);
-    assert!(!admits(2, 50_000) && Budget::default().chunk(none).is_none() && !Budget::default().admits_chunks(none));
+    assert!(!admits(2, 50_000) && !Budget::default().has_room_for_chunks(none));
+    assert_eq!(chunk(Budget::default()), 45_000, "nothing is stated");
+    assert_eq!(chunk(Budget { stated: Nanos(2), ..Budget::default() }), 1, "however short the wait is");
     let beside = |o: &mut Options, k: &mut Known<'_>| {
-        (o.blocking_max, k.budget) = (Nanos::from_us(1), Some(beside(1, Nanos(50_001))));
+        (o.profile.chunk_max, k.budget) = (Nanos::from_us(1), Some(beside(1, Nanos(50_001))));
     };
     assert_eq!(plan(beside, 64 * MIB, 1), KERNEL, "until the whole copies have ended");
 }

@@ -120,7 +120,7 @@ pub struct Setting {
 
 /// Parses `name=value` and checks the option here, because the drop-in can only warn of mistakes.
 fn setting(text: &str) -> Result<Setting, String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as wait_budget_us=30")?;
     let name = name.replace('-', "_").to_lowercase();
     Options::default().set(&name, value).map_err(|error| error.to_string())?;
     Ok(Setting { name, value: value.to_owned() })
@@ -138,11 +138,11 @@ mod tests {
     #[test]
     fn settings_are_names_with_values() {
         let set = |text| setting(text).map(|setting| (setting.name, setting.value));
-        assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
+        assert_eq!(set("wait-budget-us=30"), Ok(("wait_budget_us".to_owned(), "30".to_owned())));
         assert_eq!(set("BULK_BYTES_MIN=2M").unwrap().0, "bulk_bytes_min");
         assert!(set("automatic=teleport").unwrap_err().contains("size, demand or off"));
         assert!(set("whole_blk=on").unwrap_err().contains("is it whole_bulk?"));
-        assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
+        assert!([set("wait_budget_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
     }
 
     #[test]

@@ -217,11 +217,11 @@ mod tests {
         let mut run = arguments();
         run.automatic = Some("demand".to_owned());
         run.bulk_bytes_min = Some("4M".to_owned());
-        run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
+        run.settings = vec![settings_of("wait_budget_us", "10"), settings_of("wait_budget_us", "30")];
         let changes = settings(&run).unwrap();
         assert_eq!(changes["OVERTAKE_AUTOMATIC"], "demand");
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
-        assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
+        assert_eq!(changes["OVERTAKE_WAIT_BUDGET_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
         assert!(!changes.contains_key("OVERTAKE_WHOLE_BULK"));
         run.whole_bulk = true;
