@@ -42,6 +42,11 @@ fn options_arrive_as_variables_with_absolute_paths() {
     let output = run(&folder, &arguments, &[]);
     let rules = folder.path().canonicalize().unwrap().join("rules.toml");
     assert_eq!(text(&output.stdout), format!("4M 30\n{}\n", rules.display()), "{}", text(&output.stderr));
+    let output = run(&folder, &["--wait-budget", "2ms", "--", "sh", "-c", "echo $OVERTAKE_WAIT_BUDGET_US"], &[]);
+    assert_eq!(text(&output.stdout), "2000\n", "{}", text(&output.stderr));
+    let output = run(&folder, &["--wait-budget", "50", "--", "true"], &[]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("a whole number of us or ms, such as 50us"), "{said}");
 }
 
 #[test]
