@@ -1,7 +1,7 @@
 //! An urgent copy beside bulk copies, natively and through overtake: the product in one page.
 //!
 //! `cargo run --release --example urgent_beside_bulk` takes the GPU if there is one, else the software GPU; arguments
-//! of the form `name=value` set options, such as `whole_bulk=on` or `max_blocking_us=80`.
+//! of the form `name=value` set options, such as `whole_bulk=on` or `wait_budget_us=80`.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -69,9 +69,9 @@ impl Engine {
         Nanos(bytes / self.bytes_per_nanosecond) + ENGINE_GAP
     }
 
-    /// The size of chunks that keep it busy for at most `blocking_max` each.
-    pub(crate) fn chunk_bytes(&self, blocking_max: Nanos) -> u64 {
-        chunk::chunk_bytes(blocking_max, self.bytes_per_nanosecond * 1_000_000_000, ENGINE_GAP)
+    /// The size of chunks that keep it busy for at most so long each.
+    pub(crate) fn chunk_bytes(&self, length: Nanos) -> u64 {
+        chunk::chunk_bytes(length, self.bytes_per_nanosecond * 1_000_000_000, ENGINE_GAP)
     }
 
     /// The priority at which copies of `priority` wait in a channel: that of their group.

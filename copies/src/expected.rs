@@ -90,12 +90,12 @@ impl Expected {
     /// // SAFETY: both sides have 64 MiB and live as long as the process; nothing else uses them.
     /// let plan = |bytes| unsafe { bulk.memcpy_htod_async(device, host, bytes) }.map(|copy| copy.plan());
     /// let camera = overtake.expect(urgent, Some(Direction::HostToDevice))?.tolerating(Nanos::from_us(160));
-    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::Tolerated));
+    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::WithinBudget));
     /// assert_eq!(plan(64 << 20)?, Plan::Engine { raises: false });
     /// let other = overtake.expect(urgent, Some(Direction::HostToDevice))?; // tolerates none
     /// assert_eq!(plan(4 << 20)?, Plan::Kernel { raises: false });
     /// drop(other);
-    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::Tolerated));
+    /// assert_eq!(plan(4 << 20)?, Plan::Native(Reason::WithinBudget));
     /// # drop(camera);
     /// # bulk.synchronize()?;
     /// # Ok::<(), hal::Error>(())

@@ -256,7 +256,7 @@ impl CopyQueue {
             Other::Set(entry) => {
                 // SAFETY: passed on to the caller.
                 let set = || unsafe { entry.make_natively(&*stream.inner.driver, stream.stream) };
-                submit::as_it_is(stream, Reason::OnDevice, set)
+                submit::as_it_is(stream, Reason::NoHostSide, set)
             }
         }
     }

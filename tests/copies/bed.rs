@@ -12,15 +12,13 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::Devi
 
 /// Options under which small copies take the ways that large ones take by default.
 pub fn small_options() -> Options {
-    Options {
-        priorities: Priorities::new(3).expect("3 is a valid count"),
-        blocking_max: Nanos::from_us(4),
-        ..Options::default()
-    }
-    .with_profile(|profile| {
-        profile.gate_bytes_min = 8 << 10;
-        profile.kernel_bytes_min = 48 << 10;
-    })
+    Options { priorities: Priorities::new(3).expect("3 is a valid count"), ..Options::default() }.with_profile(
+        |profile| {
+            profile.chunk_max = Nanos::from_us(4);
+            profile.gate_bytes_min = 8 << 10;
+            profile.kernel_bytes_min = 48 << 10;
+        },
+    )
 }
 
 /// The same options, with one transport for bulk.

@@ -139,7 +139,7 @@ impl Scene {
             ensure!(*beside <= *alone + TOLERANCE, "{beside} beside bulk, {alone} alone: {gbps} of {plain_gbps} GB/s");
         }
         let whole_of =
-            |counts: &overtake::Statistics| counts.native.get(&Reason::Tolerated).map_or(0, |class| class.copies);
+            |counts: &overtake::Statistics| counts.native.get(&Reason::WithinBudget).map_or(0, |class| class.copies);
         let whole = whole_of(&after) - whole_of(&before);
         let not_whole = after.engine.copies + after.kernel.copies - before.engine.copies - before.kernel.copies;
         Ok(Seen { whole, not_whole, part: gbps / plain_gbps })

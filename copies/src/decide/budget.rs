@@ -75,11 +75,13 @@ impl Budget {
         longest.0.saturating_mul(rounds(streams)) <= self.stated.0 && taken <= self.queues
     }
 
-    /// The length of chunks that make use of what is stated; `None` if they would be no longer than `blocking_max`.
-    pub(crate) fn chunk(&self, blocking_max: Nanos) -> Option<Nanos> {
-        // A copy finds the engine in a chunk, and the next of each channel may have begun to be fetched.
-        let share = Nanos(self.stated.0 / (1 + self.channels.max(1) + self.others.whole_streams));
-        (self.stated.0 / 2 > blocking_max.0).then_some(share)
+    /// The length of chunks: their share of what is stated, and `unstated` where nothing is.
+    pub(crate) fn chunk(&self, unstated: Nanos) -> Nanos {
+        match self.stated {
+            Nanos::ZERO => unstated,
+            // A copy finds the engine in a chunk, and the next of each channel may have begun to be fetched.
+            Nanos(stated) => Nanos(stated / (1 + self.channels.max(1) + self.others.whole_streams)),
+        }
     }
 
     /// The length of the chunks of the first half of a copy whose others have that of `chunk`: half of it beside bulk
@@ -89,9 +91,14 @@ impl Budget {
         if self.others.streams > 0 && half.0 >= 10 * ENGINE_GAP.0 { half } else { chunk }
     }
 
-    /// Whether such chunks keep to that beside the whole copies of other streams.
-    pub(crate) fn admits_chunks(&self, blocking_max: Nanos) -> bool {
-        self.chunk(blocking_max).is_some_and(|share| self.others.longest_whole <= share)
+    /// Whether what is stated has room for chunks that are worth more than a copy kernel: longer ones than `unstated`.
+    pub(crate) fn has_room_for_chunks(&self, unstated: Nanos) -> bool {
+        self.stated.0 / 2 > unstated.0
+    }
+
+    /// Whether chunks keep to what is stated beside the whole copies of other streams.
+    pub(crate) fn admits_chunks(&self, unstated: Nanos) -> bool {
+        self.others.longest_whole <= self.chunk(unstated)
     }
 }
 

@@ -87,8 +87,19 @@ impl<'a> Known<'a> {
 pub(crate) enum Decision {
     /// No missing fact could change the plan.
     Go(Plan),
+    /// Likewise: natively, because it is within that budget.
+    Spend(Spent),
     /// The plan depends on this fact.
     Ask(Question),
+}
+
+/// A wait budget that a copy of bulk spends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spent {
+    /// That of a calm.
+    Idle,
+    /// The one that all owners above it state: other copies count on its turn until it has completed.
+    Stated,
 }
 
 /// A fact of [`Known`] that is missing.

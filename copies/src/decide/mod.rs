@@ -39,8 +39,9 @@
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! A kernel is guarded if the profile says so. The owners of copies to come state how long these may wait, or have
-//! the option `wait_budget_us` do so; it counts where `whole_bulk` is off.
+//! Chunks have their share of what is stated, and 45 us where nothing is. A kernel is guarded if the profile says so.
+//! The owners of copies to come state how long these may wait, or have the option `wait_budget_us` do so; it counts
+//! where `whole_bulk` is off.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.
@@ -74,11 +75,11 @@ use options::{Options, Transport, UrgentTransport};
 
 pub(crate) use budget::{Budget, Others, cost};
 use budget::{floor, idle};
-pub(crate) use known::{Company, Decision, Known, Question, Setback};
+pub(crate) use known::{Company, Decision, Known, Question, Setback, Spent};
 pub use plan::{Plan, Reason};
 pub(crate) use readiness::{Readiness, readiness};
 
-use Decision::{Ask, Go};
+use Decision::{Ask, Go, Spend};
 
 /// The plan of a copy, or the question to answer first.
 ///
@@ -141,12 +142,11 @@ pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
 }
 
 /// Whether a copy with this plan has a ticket, so that its completion is seen.
-pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
+pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan, spent: Option<Spent>) -> bool {
     match plan {
-        // Other copies count on its turn until it has completed.
-        Plan::Native(Reason::Tolerated) => true,
+        Plan::Native(_) if spent == Some(Spent::Stated) => true,
         // There is no lull until it has completed, so that urgent copies go by kernel beside it.
-        Plan::Native(Reason::Asked) if is_passed_by_kernels(known) => true,
+        Plan::Native(Reason::LeftAlone) if is_passed_by_kernels(known) => true,
         // The write of its ticket would be a node of the program's graph.
         Plan::Native(_) if known.is_captured == Some(true) => false,
         // The copies that it depends on are boosted while it is pending.
@@ -212,15 +212,16 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
     let plan = match known.budget {
         _ if !may_idle && !may_be_stated => plan,
         None => return Ask(Question::Budget),
-        Some(budget) if may_idle && budget.is_calm => Plan::Native(Reason::Calm),
+        Some(budget) if may_idle && budget.is_calm => return Spend(Spent::Idle),
+        Some(budget) if may_be_stated && is_whole_within(known, plan, &budget) => return Spend(Spent::Stated),
         Some(budget) if may_be_stated => plan_within(known, plan, &budget),
         Some(_) => plan,
     };
-    match (plan, known.is_within) {
-        (Plan::Native(_), _) | (_, Some(true)) => Go(plan),
-        (_, None) => Ask(Question::Bounds),
+    match known.is_within {
+        Some(true) => Go(plan),
+        None => Ask(Question::Bounds),
         // Only the driver can tell its fault.
-        (_, Some(false)) => natively(Reason::Unknown),
+        Some(false) => natively(Reason::OtherMemory),
     }
 }
 
@@ -236,17 +237,20 @@ fn may_be_stated(known: &Known<'_>, plan: Plan, direction: Direction) -> bool {
     is_free && !known.is_served && matches!(plan, Plan::Kernel { .. } | Plan::Engine { raises: false })
 }
 
-/// The plan of such a copy, as far as what all above it state allows another one.
-fn plan_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> Plan {
+/// Whether such a copy may go whole in its turn.
+fn is_whole_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> bool {
     // A copy that holds others off would pass none of them in its turn.
     let may_be_whole = matches!(plan, Plan::Kernel { raises: false } | Plan::Engine { raises: false });
     // Another thread has taken the turn if the copy has tried that.
-    let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::Tolerated));
-    let may_be_cut = known.options.profile.channels && budget.admits_chunks(known.options.blocking_max);
+    let is_refused = known.setback.is_some_and(|(tried, _)| tried == Plan::Native(Reason::WithinBudget));
+    may_be_whole && !is_refused && known.cargo.is_row() && budget.admits_whole()
+}
+
+/// The plan of one that may not, as far as what all above it state allows another one.
+fn plan_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> Plan {
+    let (profile, unstated) = (&known.options.profile, known.options.profile.chunk_max);
+    let may_be_cut = profile.channels && budget.has_room_for_chunks(unstated) && budget.admits_chunks(unstated);
     match plan {
-        _ if may_be_whole && !is_refused && known.cargo.is_row() && budget.admits_whole() => {
-            Plan::Native(Reason::Tolerated)
-        }
         Plan::Kernel { raises } if may_be_cut => Plan::Engine { raises },
         _ => plan,
     }
@@ -266,16 +270,14 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     let (tried, setback) = known.setback?;
     let reason = match (tried, setback) {
         (_, Setback::Uncovered) => return None,
-        (Plan::Native(Reason::Tolerated), Setback::Occupied) => return None,
-        (_, Setback::RingFull) => Reason::RingFull,
+        (Plan::Native(Reason::WithinBudget), Setback::Occupied) => return None,
         (_, Setback::Failed) => Reason::Failed,
         (_, Setback::Unstaged) => Reason::Unstaged,
         (Plan::Engine { raises }, Setback::Occupied) if kernel_can(known) => {
             return Some(Plan::Kernel { raises });
         }
         (Plan::UrgentKernel, Setback::Occupied) => return Some(Plan::Urgent),
-        (Plan::Kernel { .. }, Setback::Occupied) => Reason::Unguarded,
-        (_, Setback::Occupied) => Reason::Unready,
+        (_, Setback::Occupied | Setback::RingFull) => Reason::Occupied,
     };
     Some(Plan::Native(reason))
 }
@@ -284,10 +286,8 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
 fn obstacle(options: &Options, placement: &Placement) -> Option<Reason> {
     let is_left = !options.manages(placement.direction);
     match placement.kind {
-        None => Some(Reason::Unknown),
-        Some(MemoryKind::Managed) => Some(Reason::Managed),
-        Some(_) if placement.direction == Direction::DeviceToDevice && is_left => Some(Reason::OnDevice),
-        Some(_) if placement.direction == Direction::Peer && is_left => Some(Reason::BetweenDevices),
+        None | Some(MemoryKind::Managed) => Some(Reason::OtherMemory),
+        Some(_) if is_left => Some(Reason::NoHostSide),
         Some(MemoryKind::Device) if !placement.direction.has_host_side() => None,
         Some(MemoryKind::Pinned) => None,
         Some(MemoryKind::Pageable | MemoryKind::Device) => Some(Reason::Pageable),
@@ -306,8 +306,8 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
     }
     if !raises {
         return Plan::Native(match transport {
-            Transport::Native => Reason::Asked,
-            _ => Reason::Small,
+            Transport::Native => Reason::LeftAlone,
+            _ => Reason::WithinBudget,
         });
     }
     urgent_plan(known, placement)
@@ -317,8 +317,8 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
 fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     match transport {
         Transport::Auto | Transport::Kernel if kernel_can(known) => Plan::Kernel { raises },
-        Transport::Auto | Transport::Kernel => Plan::Native(Reason::Unserved),
-        Transport::Engine | Transport::Native => Plan::Native(Reason::Asked),
+        Transport::Auto | Transport::Kernel => Plan::Native(Reason::NoKernel),
+        Transport::Engine | Transport::Native => Plan::Native(Reason::LeftAlone),
     }
 }
 
@@ -333,14 +333,14 @@ fn gated_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     match by_kernel {
         true => Plan::Kernel { raises },
         false if options.profile.channels => Plan::Engine { raises },
-        false => Plan::Native(Reason::Unchannelled),
+        false => Plan::Native(Reason::NoKernel),
     }
 }
 
 fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     let options = known.options;
     if known.cargo.is_inlined(placement.direction) {
-        return Plan::Native(Reason::Inlined);
+        return Plan::Native(Reason::WithinBudget);
     }
     match options.urgent_transport() {
         UrgentTransport::Channel if options.profile.channels => Plan::Engine { raises: true },

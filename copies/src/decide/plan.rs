@@ -1,83 +1,57 @@
 //! The ways of a copy, and the reasons for the native one.
 
-/// The reason why a copy went to the driver unchanged.
+/// The reason why a copy went to the driver unchanged. `docs/reasons.md` has what a user can do about each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// `enabled = off`.
     Disabled,
     /// Too many rescues, or a machine on which waiting is not safe.
     StoodDown,
+    /// A setting leaves it to the driver: a rule, `whole_bulk`, or none that gives it a priority; or the layer does not
+    /// know its stream.
+    LeftAlone,
+    /// It stays on one device, or goes between devices and `peer_gbps` is off.
+    NoHostSide,
+    /// It meets no other priority in other streams on its engine.
+    Alone,
+    /// It keeps the engine for no longer than those above it may wait.
+    WithinBudget,
     /// The stream captures.
     Capturing,
     /// The host side is not pinned.
     Pageable,
-    /// Managed memory.
-    Managed,
-    /// The driver gave an error for the addresses, or does not say that kernels of the context reach all of the memory.
-    Unknown,
-    /// It stays on one device.
-    OnDevice,
-    /// It goes between devices, and `peer_gbps` is off.
-    BetweenDevices,
-    /// It meets no other priority in other streams on its engine.
-    Alone,
-    /// Too small to hold other copies up.
-    Small,
-    /// Small enough for the driver to inline.
-    Inlined,
-    /// It is bulk, and `whole_bulk` or the transport of the profile leaves it to the driver; or a batch of the copy
-    /// service, and the transport is no kernel.
-    Asked,
-    /// All tickets were in use.
-    RingFull,
-    /// The planned way failed.
-    Failed,
-    /// It would have to wait in a channel, and there are none.
-    Unchannelled,
-    /// Copies of another stream are in the channel, and wait for that stream.
-    Unready,
-    /// It would have to be guarded, and other streams' copies have all carriers.
-    Unguarded,
-    /// The kernel of the copy service cannot make it.
-    Unserved,
-    /// It would go by kernel, and no urgent copy has gone for a while.
-    Calm,
-    /// All copies to come above it tolerate the wait for it in its turn.
-    Tolerated,
     /// It would have been staged, and no slot, no thread or no page was to be had.
     Unstaged,
-    /// The layer does not know its stream, or no setting gives it a priority.
-    LeftAlone,
+    /// Managed memory; or the driver gave an error for the addresses, or does not say that kernels of the context reach
+    /// all of the memory.
+    OtherMemory,
     /// It is empty, or its shape is one that the driver may refuse.
     Misshapen,
+    /// It would have to give way in a copy kernel, and none can make it.
+    NoKernel,
+    /// Other copies had all that it needs: the tickets, the channel, or the carriers of guarded copies.
+    Occupied,
+    /// The planned way failed.
+    Failed,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 23] = [
+    pub const ALL: [Reason; 14] = [
         Reason::Disabled,
         Reason::StoodDown,
+        Reason::LeftAlone,
+        Reason::NoHostSide,
+        Reason::Alone,
+        Reason::WithinBudget,
         Reason::Capturing,
         Reason::Pageable,
-        Reason::Managed,
-        Reason::Unknown,
-        Reason::OnDevice,
-        Reason::BetweenDevices,
-        Reason::Alone,
-        Reason::Small,
-        Reason::Inlined,
-        Reason::Asked,
-        Reason::RingFull,
-        Reason::Failed,
-        Reason::Unchannelled,
-        Reason::Unready,
-        Reason::Unguarded,
-        Reason::Unserved,
-        Reason::Calm,
-        Reason::Tolerated,
         Reason::Unstaged,
-        Reason::LeftAlone,
+        Reason::OtherMemory,
         Reason::Misshapen,
+        Reason::NoKernel,
+        Reason::Occupied,
+        Reason::Failed,
     ];
 
     /// The word in statistics.
@@ -86,27 +60,18 @@ impl Reason {
         match self {
             Reason::Disabled => "disabled",
             Reason::StoodDown => "stood down",
+            Reason::LeftAlone => "left alone",
+            Reason::NoHostSide => "no host side",
+            Reason::Alone => "alone",
+            Reason::WithinBudget => "within budget",
             Reason::Capturing => "capturing",
             Reason::Pageable => "pageable",
-            Reason::Managed => "managed",
-            Reason::Unknown => "unknown address",
-            Reason::OnDevice => "on device",
-            Reason::BetweenDevices => "between devices",
-            Reason::Alone => "alone",
-            Reason::Small => "small",
-            Reason::Inlined => "inlined",
-            Reason::Asked => "asked",
-            Reason::RingFull => "ring full",
-            Reason::Failed => "failed otherwise",
-            Reason::Unchannelled => "no channel",
-            Reason::Unready => "unready channel",
-            Reason::Unguarded => "no guard free",
-            Reason::Unserved => "no copy service",
-            Reason::Calm => "calm",
-            Reason::Tolerated => "tolerated",
             Reason::Unstaged => "not staged",
-            Reason::LeftAlone => "left alone",
+            Reason::OtherMemory => "other memory",
             Reason::Misshapen => "misshapen",
+            Reason::NoKernel => "no kernel",
+            Reason::Occupied => "occupied",
+            Reason::Failed => "failed otherwise",
         }
     }
 }

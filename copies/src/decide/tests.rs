@@ -24,6 +24,8 @@ mod guarded;
 mod staged;
 #[cfg(test)]
 mod tolerated;
+#[cfg(test)]
+mod tracked;
 
 const MIB: u64 = 1 << 20;
 
@@ -67,21 +69,36 @@ fn named(bytes: u64, direction: Direction) -> Request {
     }
 }
 
-/// The plan of a copy of so many bytes and this priority, after `change`.
+/// The plan of a copy of so many bytes and this priority, after `change`. It spends no budget.
 #[track_caller]
 fn plan(change: impl FnOnce(&mut Options, &mut Known<'_>), bytes: u64, priority: u8) -> Plan {
+    match decided(change, bytes, priority) {
+        Go(plan) => plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The decision on that copy.
+fn decided(change: impl FnOnce(&mut Options, &mut Known<'_>), bytes: u64, priority: u8) -> Decision {
     static DEFAULT: LazyLock<Options> = LazyLock::new(Options::default);
     let (mut options, request) = (Options::default(), linear(bytes));
     let mut known = Known { priority: at(priority), ..known(&DEFAULT, &request) };
     change(&mut options, &mut known);
     let (is_enabled, leaves_urgent_copies) = (options.enabled, leaves_urgent_copies(&options));
-    plan_of(&Known { options: &options, is_enabled, leaves_urgent_copies, ..known })
+    decide(&Known { options: &options, is_enabled, leaves_urgent_copies, ..known })
 }
 
 #[track_caller]
 fn plan_of(known: &Known<'_>) -> Plan {
+    way_of(known).0
+}
+
+/// The plan, and the budget that it spends.
+#[track_caller]
+fn way_of(known: &Known<'_>) -> (Plan, Option<Spent>) {
     match decide(known) {
-        Go(plan) => plan,
+        Go(plan) => (plan, None),
+        Spend(spent) => (Plan::Native(Reason::WithinBudget), Some(spent)),
         Ask(question) => panic!("{question:?} was asked, and the answer is known"),
     }
 }
@@ -91,14 +108,14 @@ fn the_table_row_by_row() {
     assert_eq!(plan(|_, _| {}, 64 * MIB, 1), Plan::Kernel { raises: false });
     assert_eq!(plan(|_, _| {}, 64 * MIB, 3), Plan::Kernel { raises: true });
     assert_eq!(plan(|_, _| {}, 128 << 10, 1), Plan::Engine { raises: false });
-    assert_eq!(plan(|_, _| {}, 32 << 10, 1), Plan::Native(Reason::Small));
+    assert_eq!(plan(|_, _| {}, 32 << 10, 1), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(|_, _| {}, 64 << 10, 6), Plan::Urgent);
     assert_eq!(plan(|_, _| {}, 64 * MIB, 6), Plan::Urgent);
-    assert_eq!(plan(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::Inlined));
+    assert_eq!(plan(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(|o, _| o.profile.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
     assert_eq!(plan(|_, k| k.company = Some((at(1), at(1))), 64 * MIB, 1), Plan::Native(Reason::Alone));
-    assert_eq!(plan(|o, _| o.profile.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
-    assert_eq!(plan(|o, _| o.profile.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
+    assert_eq!(plan(|o, _| o.profile.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::LeftAlone));
+    assert_eq!(plan(|o, _| o.profile.channels = false, 128 << 10, 1), Plan::Native(Reason::NoKernel));
 }
 
 #[test]
@@ -110,8 +127,8 @@ fn a_batch_goes_by_its_kernel_at_any_priority() {
     assert_eq!(served(|_, _| {}, 6), Plan::Kernel { raises: true });
     assert_eq!(served(|_, k| k.company = Some((at(1), at(1))), 1), Plan::Kernel { raises: false });
     assert_eq!(served(|o, _| o.profile.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
-    assert_eq!(served(|_, k| k.is_kernel_there = false, 1), Plan::Native(Reason::Unserved));
-    assert_eq!(served(|o, _| o.profile.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
+    assert_eq!(served(|_, k| k.is_kernel_there = false, 1), Plan::Native(Reason::NoKernel));
+    assert_eq!(served(|o, _| o.profile.transport = Transport::Engine, 1), Plan::Native(Reason::LeftAlone));
     assert_eq!(served(|_, k| k.is_captured = Some(true), 1), Plan::Native(Reason::Capturing));
 }
 
@@ -128,11 +145,11 @@ fn copies_that_cannot_be_handled_safely_are_passed_on() {
     assert_eq!(plan(|_, k| k.is_captured = Some(true), MIB, 1), Plan::Native(Reason::Capturing));
     assert_eq!(plan(|_, k| k.is_passive = true, MIB, 6), Plan::Native(Reason::StoodDown));
     assert_eq!(plan(|o, _| o.enabled = false, MIB, 6), Plan::Native(Reason::Disabled));
-    assert_eq!(plan(placed(None, to_device), MIB, 6), Plan::Native(Reason::Unknown));
+    assert_eq!(plan(placed(None, to_device), MIB, 6), Plan::Native(Reason::OtherMemory));
     assert_eq!(plan(placed(Some(MemoryKind::Pageable), to_device), MIB, 6), Plan::Native(Reason::Pageable));
     assert_eq!(plan(placed(Some(MemoryKind::Device), to_device), MIB, 6), Plan::Native(Reason::Pageable));
-    assert_eq!(plan(placed(Some(MemoryKind::Managed), to_device), MIB, 6), Plan::Native(Reason::Managed));
-    assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 1), Plan::Native(Reason::Unknown));
+    assert_eq!(plan(placed(Some(MemoryKind::Managed), to_device), MIB, 6), Plan::Native(Reason::OtherMemory));
+    assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 1), Plan::Native(Reason::OtherMemory));
     assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 6), Plan::Urgent, "the driver refuses it itself");
 }
 
@@ -161,7 +178,7 @@ fn bounds_of_sizes_belong_to_their_range() {
         (o.profile.gate_bytes_min, o.profile.kernel_bytes_min, o.profile.guard_bytes_min) =
             (MIB, 2 * MIB, Some(2 * MIB));
     };
-    assert_eq!(plan(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::Small));
+    assert_eq!(plan(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(|o, _| bounds(o), MIB, 1), Plan::Engine { raises: false }, "it waits at the gate");
     assert_eq!(plan(|o, _| bounds(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
     assert_eq!(plan(|o, _| bounds(o), 2 * MIB, 1), Plan::Kernel { raises: false });
@@ -171,7 +188,7 @@ fn bounds_of_sizes_belong_to_their_range() {
     };
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
     assert_eq!(plan(|o, _| unguarded(o), 2 * MIB, 1), Plan::Kernel { raises: false });
-    assert_eq!(plan(|_, _| {}, INLINE_BYTES_MAX, 6), Plan::Native(Reason::Inlined));
+    assert_eq!(plan(|_, _| {}, INLINE_BYTES_MAX, 6), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(|_, _| {}, INLINE_BYTES_MAX + 16, 6), Plan::Urgent);
 }
 
@@ -229,33 +246,17 @@ fn a_plan_that_came_to_nothing_leads_to_the_next() {
     let (engine, kernel) = (Plan::Engine { raises: true }, Plan::Kernel { raises: true });
     let after = |plan_tried, setback| plan(|_, k| k.setback = Some((plan_tried, setback)), MIB, 3);
     assert_eq!(after(engine, Setback::Occupied), kernel);
-    assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Unguarded));
+    assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Occupied));
     assert_eq!(after(engine, Setback::Failed), Plan::Native(Reason::Failed));
-    assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::RingFull));
+    assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::Occupied));
     assert_eq!(after(Plan::UrgentKernel, Setback::Occupied), Plan::Urgent, "no guard is free");
     let unseen = Placement { seen_by_device: None, ..placement(Direction::HostToDevice) };
     let occupied = |_: &mut Options, k: &mut Known<'_>| {
         (k.setback, k.placement) = (Some((engine, Setback::Occupied)), Some(unseen));
     };
-    assert_eq!(plan(occupied, MIB, 3), Plan::Native(Reason::Unready), "the kernel cannot make it either");
+    assert_eq!(plan(occupied, MIB, 3), Plan::Native(Reason::Occupied), "the kernel cannot make it either");
     let uncovered = |_: &mut Options, k: &mut Known<'_>| k.setback = Some((Plan::Urgent, Setback::Uncovered));
     assert_eq!(plan(uncovered, MIB, 6), Plan::Urgent, "with a ticket of its own");
-}
-
-/// A native copy that comes after bulk boosts that bulk, unless the layer must leave the copy alone.
-#[test]
-fn native_copies_are_tracked_while_they_lift_others() {
-    let (options, request) = (Options::default(), linear(MIB));
-    let tracked = |depends, reason, setback| {
-        is_tracked(&Known { depends, setback, ..known(&options, &request) }, Plan::Native(reason))
-    };
-    assert!(tracked(Some(true), Reason::Pageable, None));
-    assert!(!tracked(Some(false), Reason::Pageable, None));
-    assert!(!tracked(None, Reason::StoodDown, None), "it has not been asked");
-    let captured = Known { is_captured: Some(true), depends: Some(true), ..known(&options, &request) };
-    assert!(!is_tracked(&captured, Plan::Native(Reason::Alone)), "a write would be a node of the program's graph");
-    assert!(!tracked(Some(true), Reason::RingFull, Some((Plan::Urgent, Setback::RingFull))));
-    assert!(tracked(Some(true), Reason::Pageable, Some((Plan::Urgent, Setback::Uncovered))), "its own ticket is next");
 }
 
 /// All facts that a decision depends on, for some copy.
@@ -321,6 +322,7 @@ impl World {
         loop {
             match decide(&known) {
                 Go(plan) => return (plan, questions),
+                Spend(_) => return (Plan::Native(Reason::WithinBudget), questions),
                 Ask(question) => {
                     assert!(!questions.contains(&question), "{question:?} is asked twice");
                     questions.push(question);
@@ -425,8 +427,8 @@ proptest! {
         let mut known = world.known();
         let mut tried = Vec::new();
         for setback in setbacks {
-            let plan = plan_of(&known);
-            if matches!(plan, Plan::Native(_)) && !is_tracked(&known, plan) {
+            let (plan, spent) = way_of(&known);
+            if matches!(plan, Plan::Native(_)) && !is_tracked(&known, plan, spent) {
                 break;
             }
             prop_assert!(!tried.contains(&plan), "{plan:?} is tried again");
@@ -435,7 +437,7 @@ proptest! {
             known.setback = Some((plan, setback));
         }
         prop_assert!(tried.len() <= 3, "{tried:?}");
-        let last = plan_of(&known);
-        prop_assert!(matches!(last, Plan::Native(_)) && !is_tracked(&known, last));
+        let (last, spent) = way_of(&known);
+        prop_assert!(matches!(last, Plan::Native(_)) && !is_tracked(&known, last, spent));
     }
 }

@@ -8,7 +8,7 @@ use terms::{Direction, Priority};
 use threads::stream_lock::Exclusive;
 
 use crate::cargo::Cargo;
-use crate::decide::{Known, Plan, Reason, Setback};
+use crate::decide::{Known, Plan, Reason, Setback, Spent};
 use crate::emulated;
 use crate::engine::Engine;
 use crate::inner::Inner;
@@ -45,6 +45,8 @@ pub(super) struct Planned<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) asked: &'a Asked<'a>,
     pub(super) plan: Plan,
+    /// The budget that it spends, if it is bulk that goes natively for that.
+    pub(super) spent: Option<Spent>,
 }
 
 /// The result of an attempt at a plan: the copy's ticket, if it has one of its own. `Went<()>` is the result of handing
@@ -215,7 +217,7 @@ impl Planned<'_> {
 
     /// Whether copies above it have to pass it: it waits for them, or they go by kernel beside it.
     pub(super) fn is_bulk(&self) -> bool {
-        self.waits_at().is_some() || self.plan == Plan::Native(Reason::Asked)
+        self.waits_at().is_some() || self.plan == Plan::Native(Reason::LeftAlone)
     }
 
     /// Whether the driver makes the copy in its own stream, and so gives the result.
@@ -225,9 +227,11 @@ impl Planned<'_> {
 
     /// Whether a word behind it would let other streams have their turn in a hardware queue.
     pub(super) fn gives_way(&self) -> bool {
-        match self.plan {
-            Plan::Native(Reason::Unchannelled | Reason::Unguarded) => true,
-            Plan::Native(Reason::Calm) => self.asked.stream.ends_run(self.asked.cargo.bytes(), CALM_RUN_BYTES),
+        let known = &self.placed.known;
+        match (self.plan, known.setback, self.spent) {
+            (Plan::Native(Reason::NoKernel), ..) => !known.is_served,
+            (Plan::Native(Reason::Occupied), Some((Plan::Kernel { .. }, Setback::Occupied)), _) => true,
+            (_, _, Some(Spent::Idle)) => self.asked.stream.ends_run(self.asked.cargo.bytes(), CALM_RUN_BYTES),
             _ => false,
         }
     }

@@ -21,14 +21,14 @@ impl Planned<'_> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let room = room.unwrap_or_else(|| self.asked.room(self.direction()));
         let budget = self.asked.budget(self.direction(), room);
-        let chunk = budget.chunk(inner.options.blocking_max);
-        if chunk.is_some() && !budget.admits_chunks(inner.options.blocking_max) && kernel_can(&self.placed.known) {
+        let unstated = inner.options.profile.chunk_max;
+        let has_room = || budget.admits_chunks(unstated) || !budget.has_room_for_chunks(unstated);
+        if kernel_can(&self.placed.known) && !has_room() {
             // Whole copies of other streams have come meanwhile.
             return Err(Setback::Occupied.into());
         }
-        let last = chunk.unwrap_or(inner.options.blocking_max);
-        let first = chunk.map_or(last, |chunk| budget.first_chunk(chunk));
-        let [first, last] = [first, last].map(|length| engine.chunk_bytes(length));
+        let last = budget.chunk(unstated);
+        let [first, last] = [budget.first_chunk(last), last].map(|length| engine.chunk_bytes(length));
         *whole = Some(self.exclude_others()?);
         let shapes = self.asked.cargo.shapes();
         let chunks: Vec<Shape> = shapes.flat_map(|shape| chunk::cut_rising(&shape, first, last)).collect();

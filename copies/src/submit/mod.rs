@@ -249,14 +249,15 @@ impl Placed<'_> {
     /// As for [`submit`], for each.
     unsafe fn submit(&mut self) -> Result<(Plan, Option<Ticket>)> {
         loop {
-            let plan = match decide(&self.known) {
-                Decision::Go(plan) => plan,
+            let (plan, spent) = match decide(&self.known) {
+                Decision::Go(plan) => (plan, None),
+                Decision::Spend(spent) => (Plan::Native(Reason::WithinBudget), Some(spent)),
                 Decision::Ask(question) => {
                     self.answer(question);
                     continue;
                 }
             };
-            let planned = Planned { placed: self, asked: &self.asked, plan };
+            let planned = Planned { placed: self, asked: &self.asked, plan, spent };
             // SAFETY: passed on to the caller.
             let setback = match unsafe { planned.go() } {
                 Ok(ticket) => {

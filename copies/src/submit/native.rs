@@ -5,7 +5,7 @@ use channels::{Shape, copy_shape};
 use hal::Result;
 use terms::Direction;
 
-use crate::decide::{Plan, Reason, Setback, is_tracked};
+use crate::decide::{Plan, Reason, Setback, Spent, is_tracked};
 use crate::native::Native;
 use crate::records::Room;
 use crate::state::{SEEN_RUN_BYTES, StreamState};
@@ -62,13 +62,14 @@ impl Planned<'_> {
     /// Whether the watcher sees the copy complete. Of bulk without a lull it sees the last copy of each run.
     fn is_seen_to_end(&self) -> bool {
         let ends_run = || self.asked.stream.ends_run(self.asked.cargo.bytes(), SEEN_RUN_BYTES);
-        is_tracked(&self.placed.known, self.plan) && (self.plan != Plan::Native(Reason::Asked) || ends_run())
+        is_tracked(&self.placed.known, self.plan, self.spent)
+            && (self.plan != Plan::Native(Reason::LeftAlone) || ends_run())
     }
 
     /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The ticket behind it
     /// ends the turn.
     fn take_turn(&self, room: Room) -> Went<()> {
-        if self.plan != Plan::Native(Reason::Tolerated) {
+        if self.spent != Some(Spent::Stated) {
             return Ok(());
         }
         self.engine().note_turns();
@@ -106,11 +107,12 @@ mod tests {
     const LONG_BYTES: u64 = 16 << 20;
 
     /// A copy of a stream with all answers, and the plan that follows from them.
-    fn planned<'a>(stream: &'a PriorityStream, request: &'a Request) -> (Placed<'a>, Plan) {
+    fn planned<'a>(stream: &'a PriorityStream, request: &'a Request) -> (Placed<'a>, Plan, Option<Spent>) {
         let mut placed = Placed::new(Asked::new(stream.state(), Cargo::One(request), None));
         loop {
             match decide(&placed.known) {
-                Decision::Go(plan) => return (placed, plan),
+                Decision::Go(plan) => return (placed, plan, None),
+                Decision::Spend(spent) => return (placed, Plan::Native(Reason::WithinBudget), Some(spent)),
                 Decision::Ask(question) => placed.answer(question),
             }
         }
@@ -128,12 +130,12 @@ mod tests {
         let device = driver.mem_alloc(LONG_BYTES).unwrap();
         let requests = [SHORT_BYTES, SHORT_BYTES, LONG_BYTES].map(|bytes| Request::htod(device, host, bytes));
         let copies: Vec<_> = streams.iter().zip(&requests).map(|(stream, request)| planned(stream, request)).collect();
-        let plans: Vec<Plan> = copies.iter().map(|(_, plan)| *plan).collect();
-        let whole = Plan::Native(Reason::Tolerated);
-        assert_eq!(plans, [whole, whole, Plan::Engine { raises: false }]);
-        let go = |(placed, plan): &(Placed<'_>, Plan)| {
+        let plans: Vec<_> = copies.iter().map(|(_, plan, spent)| (*plan, *spent)).collect();
+        let whole = (Plan::Native(Reason::WithinBudget), Some(Spent::Stated));
+        assert_eq!(plans, [whole, whole, (Plan::Engine { raises: false }, None)]);
+        let go = |(placed, plan, spent): &(Placed<'_>, Plan, Option<Spent>)| {
             // SAFETY: both sides have `LONG_BYTES`, and live until the streams are idle.
-            unsafe { Planned { placed, asked: &placed.asked, plan: *plan }.go() }
+            unsafe { Planned { placed, asked: &placed.asked, plan: *plan, spent: *spent }.go() }
         };
         assert!(go(&copies[0]).is_ok());
         for late in &copies[1..] {

@@ -8,7 +8,7 @@ use semaphores::Pending;
 use terms::Priority;
 use threads::stream_lock::Exclusive;
 
-use crate::decide::{Plan, Readiness, Reason, Setback, readiness};
+use crate::decide::{Plan, Readiness, Setback, Spent, readiness};
 use crate::pool::follow;
 use crate::records::{Dependency, Flight, Raise, Room, Stay, Ticket};
 use crate::submit::asked::{Planned, Went};
@@ -124,11 +124,10 @@ impl Planned<'_> {
     /// The time for which it keeps its engine in one turn, if it is bulk.
     fn stay(&self, waits_at: Option<Priority>) -> Option<Stay> {
         let budget = self.placed.known.budget.unwrap_or_default();
-        let blocking_max = self.inner().options.blocking_max;
         match self.plan {
-            Plan::Native(Reason::Tolerated) => Some(Stay::Whole(budget.cost)),
+            _ if self.spent == Some(Spent::Stated) => Some(Stay::Whole(budget.cost)),
             _ if waits_at.is_none() => None,
-            Plan::Engine { .. } => Some(Stay::Part(budget.chunk(blocking_max).unwrap_or(blocking_max))),
+            Plan::Engine { .. } => Some(Stay::Part(budget.chunk(self.inner().options.profile.chunk_max))),
             _ => Some(Stay::Part(Nanos::ZERO)),
         }
     }
@@ -250,7 +249,7 @@ mod tests {
         let stream = &handle.stream;
         let mut placed = Placed::new(Asked::new(stream, Cargo::One(&request), None));
         placed.answer(Question::Placement);
-        let planned = Planned { placed: &placed, asked: &placed.asked, plan: Plan::Urgent };
+        let planned = Planned { placed: &placed, asked: &placed.asked, plan: Plan::Urgent, spent: None };
         let (bank, priority) = (&planned.engine().bank, stream.priority);
         bed.driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(priority) == 0);
         for stood_down in [false, true] {

@@ -27,7 +27,7 @@ pub(super) struct EngineWatch {
     /// The time that an urgent copy may take beyond that of all pending copies on the engine, before it is doubted:
     /// twice the time that bulk may keep the engine, and a delay of the host.
     grace: Nanos,
-    blocking_max: Nanos,
+    chunk_max: Nanos,
 }
 
 impl EngineWatch {
@@ -43,8 +43,8 @@ impl EngineWatch {
             watchdog: Watchdog::new(options.rescue_after, now),
             stale: Watchdog::new(patience_with_the_stale(options.rescue_after), now),
             shares: waiting.map(|level| (level, Share::new(options.profile.share, now), false)).collect(),
-            grace: grace(options.blocking_max),
-            blocking_max: options.blocking_max,
+            grace: grace(options.profile.chunk_max),
+            chunk_max: options.profile.chunk_max,
         }
     }
 
@@ -91,7 +91,7 @@ impl EngineWatch {
     /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
         let traffic = records.traffic(self.direction);
-        self.grace = grace(self.blocking_max.max(traffic.longest_stated()));
+        self.grace = grace(self.chunk_max.max(traffic.longest_stated()));
         for flight in &mut self.flights {
             if flight.land(&records.standing, &records.tickets, traffic) {
                 self.completed += 1;
@@ -145,8 +145,8 @@ impl EngineWatch {
 }
 
 /// The grace where bulk may keep the engine for so long.
-fn grace(blocking_max: Nanos) -> Nanos {
-    Nanos::from_us(25) + blocking_max + blocking_max
+fn grace(stay: Nanos) -> Nanos {
+    Nanos::from_us(25) + stay + stay
 }
 
 /// The patience with words at which no copy waits: they do no harm until one comes.

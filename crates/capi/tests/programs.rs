@@ -267,14 +267,14 @@ fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     common::succeed(Command::new("mkfifo").arg(&pipe))?;
     let mut program = Command::new("timeout");
     program.arg("60").arg(&binary).env("LD_LIBRARY_PATH", std::env::join_paths([&place.installed, &place.driver])?);
-    program.env("OVERTAKE_RULES", &pipe).env("OVERTAKE_CONFIG", "/dev/zero").env("OVERTAKE_MAX_BLOKING_US", "30");
+    program.env("OVERTAKE_RULES", &pipe).env("OVERTAKE_CONFIG", "/dev/zero").env("OVERTAKE_WAIT_BUGET_US", "30");
     program.env("OVERTAKE_UNLISTED", CALM); // as in `program`
     if drop_in {
         program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
     }
     let output = program.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let counts = ["OVERTAKE_MAX_BLOCKING_US?", "is a pipe", "/dev/zero: cannot be read: it is a device"]
+    let counts = ["OVERTAKE_WAIT_BUDGET_US?", "is a pipe", "/dev/zero: cannot be read: it is a device"]
         .map(|part| said.matches(part).count());
     if output.status.success() && counts == [1; 3] {
         Ok(())

@@ -82,17 +82,17 @@ mod tests {
 
     #[test]
     fn a_good_file_is_said_to_be_good() {
-        let good = judged("max_blocking_us = 30\n[[rule]]\npriority = \"pass\"\n");
+        let good = judged("wait_budget_us = 30\n[[rule]]\npriority = \"pass\"\n");
         assert!(good.is_good && good.rules == 1 && good.text.ends_with("rules.toml: good; rules: 1\n"), "{good:?}");
     }
 
     #[test]
     fn every_fault_is_shown_with_its_place() {
-        let bad = judged("max_bloking_us = 30\n[[rule]]\npriority = 9\n");
+        let bad = judged("wait_buget_us = 30\n[[rule]]\npriority = 9\n");
         let places: Vec<_> = bad.faults.iter().map(|fault| (fault.line, fault.column)).collect();
         assert_eq!(places, [(Some(1), Some(1)), (Some(3), Some(12))]);
         assert!(
-            !bad.is_good && bad.text.contains("is it max_blocking_us?\n  1 | max_bloking_us = 30\n    | ^^"),
+            !bad.is_good && bad.text.contains("is it wait_budget_us?\n  1 | wait_buget_us = 30\n    | ^^"),
             "{}",
             bad.text
         );

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(listing.options.len(), Options::tunables().count());
         let row = |name| listing.options.iter().find(|row| row.name == name).expect(name);
         assert_eq!((row("priorities").default.as_str(), row("priorities").default_in_rust.as_str()), ("7", "6"));
-        assert_eq!((row("max_blocking_us").default.as_str(), row("max_blocking_us").unit), ("45", Some("us")));
+        assert_eq!((row("wait_budget_us").default.as_str(), row("wait_budget_us").unit), ("0", Some("us")));
         assert_eq!(row("whole_bulk").variable, "OVERTAKE_WHOLE_BULK");
         let text = text(&listing);
         for name in ["guard_after_us", "on (off in Rust)", "OVERTAKE_LIBCUDA", "microseconds, at most an hour"] {

@@ -83,7 +83,7 @@ fn long_traces_are_drawn_and_names_command_no_terminal() {
 #[test]
 fn check_judges_and_its_status_says_so() {
     let folder = Folder::new("files-check");
-    std::fs::write(folder.path().join("good.toml"), "max_blocking_us = 30\n").unwrap();
+    std::fs::write(folder.path().join("good.toml"), "wait_budget_us = 30\n").unwrap();
     std::fs::write(folder.path().join("bad.toml"), "[[rule]]\npriority = 1\nsize = 3\n").unwrap();
     succeed(&folder, &["check", "good.toml"], &[]);
     let output = overtake(&folder, &["check", "good.toml", "bad.toml"], &[]);
@@ -111,7 +111,7 @@ fn a_scenario_is_judged_with_the_same_words() {
 fn options_are_listed_for_people_and_scripts() {
     let folder = Folder::new("files-options");
     let (said, _) = succeed(&folder, &["options"], &[]);
-    assert!(said.contains("max_blocking_us") && said.contains("OVERTAKE_LOG"), "{said}");
+    assert!(said.contains("wait_budget_us") && said.contains("OVERTAKE_LOG"), "{said}");
     let listed: serde_json::Value =
         serde_json::from_slice(&overtake(&folder, &["options", "--json"], &[]).stdout).unwrap();
     let first = &listed["options"][0];

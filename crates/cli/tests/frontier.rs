@@ -36,7 +36,7 @@ fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
         "f.json",
     ];
     let (out, _) = succeed(&folder, &arguments, &[]);
-    assert!(out.contains("max_blocking_us=20") && out.contains("written: f.svg"), "{out}");
+    assert!(out.contains("chunk_us=20") && out.contains("written: f.svg"), "{out}");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("f.svg").contains("engine/hold") && read("f.html").contains("<table>"));
     let run: Value = serde_json::from_str(&read("f.json")).unwrap();

@@ -144,6 +144,7 @@ fn main() {
     let using = || {
         let expected = [
             ("overtake check rules.toml", "rules.toml"),
+            ("overtake run --wait-budget", "served"),
             ("overtake run --rules rules.toml", "served"),
             ("overtake options", "guard_after_us"),
             ("OVERTAKE=off", "served"),

@@ -103,6 +103,10 @@ pub struct Profile {
     /// Copies below this size go by engine rather than by kernel, with the automatic transport.
     #[doc(hidden)]
     pub kernel_bytes_min: u64,
+    /// The time that one chunk may keep the engine, and an urgent copy waiting, where the owners of urgent copies state
+    /// no wait. Where they state one, chunks have their share of it.
+    #[doc(hidden)]
+    pub chunk_max: Nanos,
     /// The warps of a bulk copy kernel to the device.
     #[doc(hidden)]
     pub kernel_h2d: Workers,
@@ -164,6 +168,7 @@ impl Profile {
         emulation: Kind::Hold,
         gate_bytes_min: 64 << 10,
         kernel_bytes_min: 256 << 10,
+        chunk_max: Nanos::from_us(45),
         // As few as fill the link: with more, urgent copies wait longer for bytes in flight. Measured on an H100
         // (`reports/driver/h100/2026-11-21-workers.txt`).
         kernel_h2d: Workers { blocks: 5, warps: 10 },

@@ -11,6 +11,7 @@ const RETIRED: &[(&[&str], &str)] = &[
         &["lull", "calm_after_us", "calm_bytes_max"],
         "the drop-in and the C library have their own values, and the Rust library has none",
     ),
+    (&["max_blocking_us"], "wait_budget_us=N is the time for which an urgent copy may find the engine taken"),
     (&["guard_bytes_min"], "the drop-in guards every copy kernel; a Rust program takes Profile::DROP_IN"),
     (&["peer_transport"], "peer_gbps=RATE alone gives copies between devices their priorities, where it is set"),
     (
@@ -72,6 +73,6 @@ mod tests {
             }
         }
         assert_eq!(retired("trace"), None);
-        assert_eq!(RETIRED.iter().map(|(names, _)| names.len()).sum::<usize>(), 33 + 2, "and two older names");
+        assert_eq!(RETIRED.iter().map(|(names, _)| names.len()).sum::<usize>(), 34 + 2, "and two older names");
     }
 }

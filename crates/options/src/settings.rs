@@ -110,8 +110,8 @@ impl Default for GuardOptions {
 /// # use overtake_options as overtake;
 /// use overtake::Options;
 ///
-/// let options = Options { bulk_bytes_min: 4 << 20, ..Options::default() }.with("max_blocking_us", "80")?;
-/// assert_eq!(options.blocking_max.0, 80_000);
+/// let options = Options { bulk_bytes_min: 4 << 20, ..Options::default() }.with("wait_budget_us", "80")?;
+/// assert_eq!(options.wait_budget.0, 80_000);
 ///
 /// let error = Options::default().with("automtic", "size").unwrap_err();
 /// assert_eq!(error.to_string(), "no option is called automtic: is it automatic?");
@@ -132,8 +132,6 @@ pub struct Options {
     /// The wait budget: how long an urgent copy may find the engine taken by bulk, where its owner states nothing.
     /// Zero: bulk gives way at once, and loses a tenth of its speed by that.
     pub wait_budget: Nanos,
-    /// The longest time that one chunk may keep the engine busy, and an urgent copy waiting, without such a budget.
-    pub blocking_max: Nanos,
     /// Whether bulk stays whole on the copy engine, as natively, and urgent copies go by kernel beside it. It does not
     /// apply to [`Profile::emulating`].
     pub whole_bulk: bool,
@@ -224,7 +222,6 @@ impl Default for Options {
             bulk_bytes_min: 1 << 20,
             demand: DemandOptions::default(),
             wait_budget: Nanos::ZERO,
-            blocking_max: Nanos::from_us(45),
             whole_bulk: false,
             peer_gbps: None,
             guard: GuardOptions::default(),

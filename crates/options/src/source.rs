@@ -191,20 +191,20 @@ mod tests {
     #[test]
     fn one_set_of_names_everywhere() {
         let mut by_file = Options::default();
-        let text = "priorities = 8\nautomatic = \"size\"\nmax_blocking_us = 80\ndemand = \"1M@3\"\npeer_gbps = 50\n";
+        let text = "priorities = 8\nautomatic = \"size\"\nwait_budget_us = 80\ndemand = \"1M@3\"\npeer_gbps = 50\n";
         assert_eq!(by_file.apply_toml(&Source { origin: "a file", text }), []);
         let mut by_variable = Options::default();
         let variables = [
             ("OVERTAKE_PRIORITIES", "8"),
             ("OVERTAKE_AUTOMATIC", "size"),
-            ("OVERTAKE_MAX_BLOCKING_US", "80"),
+            ("OVERTAKE_WAIT_BUDGET_US", "80"),
             ("OVERTAKE_DEMAND", "1M@3"),
             ("OVERTAKE_PEER_GBPS", "50"),
         ];
         let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
         assert_eq!(by_variable.apply_variables(lookup), []);
         assert_eq!(by_file, by_variable);
-        assert_eq!((by_file.priorities.count(), by_file.blocking_max), (8, Nanos::from_us(80)));
+        assert_eq!((by_file.priorities.count(), by_file.wait_budget), (8, Nanos::from_us(80)));
         assert_eq!((by_file.demand.burst_bytes, by_file.demand.gbps, by_file.peer_gbps), (1 << 20, 3, Some(50)));
     }
 
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn every_fault_of_a_file_has_its_place_and_leaves_the_rest_alone() {
         let mut options = Options::default();
-        let text = "trace = true\nautomtic = \"size\"\nmax_blocking_us = [3]\npriorities = 8\n";
+        let text = "trace = true\nautomtic = \"size\"\nwait_budget_us = [3]\npriorities = 8\n";
         let faults: Vec<String> =
             options.apply_toml(&Source { origin: "o.toml", text }).iter().map(ToString::to_string).collect();
         let places: Vec<&str> = faults.iter().map(|fault| fault.lines().next().unwrap_or_default()).collect();
@@ -295,7 +295,7 @@ mod tests {
             places,
             [
                 "o.toml:2:1: no option is called automtic: is it automatic?",
-                "o.toml:3:19: max_blocking_us: expected microseconds, at most an hour",
+                "o.toml:3:18: wait_budget_us: expected microseconds, at most an hour",
             ]
         );
         assert!(options.trace && options.priorities.count() == 8);

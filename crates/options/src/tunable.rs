@@ -155,11 +155,6 @@ pub const TUNABLES: &[Tunable] = &[
         "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once",
     ),
     option(
-        "max_blocking_us",
-        Kind::Span(|o| &mut o.blocking_max),
-        "the longest time that one chunk may keep the engine busy, and an urgent copy waiting",
-    ),
-    option(
         "whole_bulk",
         Kind::Switch(|o| &mut o.whole_bulk),
         "whether bulk stays whole on the copy engine, at full rate, and urgent copies go by kernel beside it",
@@ -236,7 +231,7 @@ mod tests {
     #[test]
     fn spans_do_not_wrap() {
         let mut options = Options::default();
-        let span = TUNABLES.iter().find(|tunable| tunable.name == "max_blocking_us").expect("it is there");
+        let span = TUNABLES.iter().find(|tunable| tunable.name == "wait_budget_us").expect("it is there");
         assert_eq!(span.set(&mut options, &u64::MAX.to_string()), None);
         assert_eq!(span.set(&mut options, &SPAN_MAX_US.to_string()), Some(()));
     }

@@ -47,6 +47,7 @@ pub(crate) const UNLISTED: &[Tunable] = &[
     option("channels", Kind::Switch(|o| &mut o.profile.channels), MEANING),
     option("gate_bytes_min", Kind::Size(|o| &mut o.profile.gate_bytes_min), MEANING),
     option("kernel_bytes_min", Kind::Size(|o| &mut o.profile.kernel_bytes_min), MEANING),
+    option("chunk_max_us", Kind::Span(|o| &mut o.profile.chunk_max), MEANING),
     option("kernel_warps_h2d", Kind::Number(|o| &mut o.profile.kernel_h2d.warps, 1, BLOCK_WARPS_MAX), MEANING),
     option("kernel_blocks_d2h", Kind::Number(|o| &mut o.profile.kernel_d2h.blocks, 1, 64), MEANING),
     option("kernel_wait_max_us", Kind::Span(|o| &mut o.profile.kernel_wait_max), MEANING),

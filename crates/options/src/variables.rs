@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn misspelt_variables_are_named_with_the_nearest() {
-        assert!(said("OVERTAKE_MAX_BLOKING_US")[0].ends_with("is it OVERTAKE_MAX_BLOCKING_US?"));
+        assert!(said("OVERTAKE_WAIT_BUGET_US")[0].ends_with("is it OVERTAKE_WAIT_BUDGET_US?"));
         assert!(said("OVERTAKE_REPROT_DIR")[0].ends_with("is it OVERTAKE_REPORT_DIR?"));
         assert!(said("OVERTAKE_FLY_TO_THE_MOON")[0].contains("`overtake options`"));
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn known_variables_and_those_of_others_are_left_alone() {
-        for name in ["OVERTAKE", "OVERTAKE_LOG", "OVERTAKE_MAX_BLOCKING_US", "OVERTAKEN", "PATH", "OVERTAKE_BIN"] {
+        for name in ["OVERTAKE", "OVERTAKE_LOG", "OVERTAKE_WAIT_BUDGET_US", "OVERTAKEN", "PATH", "OVERTAKE_BIN"] {
             assert_eq!(said(name), [""; 0], "{name}");
         }
     }

@@ -89,7 +89,7 @@ pub struct BenchRow {
     /// The transport of the urgent copy, where it differs from that of the bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgent_transport: Option<String>,
-    /// The setting that tells this row from others of the same method, such as `max_blocking_us=40`.
+    /// The setting that tells this row from others of the same method, such as `chunk_us=40`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
     /// The priority of the copies that the latencies are of, where a run has several; higher is more urgent.

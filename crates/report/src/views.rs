@@ -234,7 +234,7 @@ mod tests {
             idle_p50_us: Some(10.0),
             bulk_gbps: Some(bulk_gbps),
             raw_gbps: Some(50.0),
-            setting: (method != IDLE).then(|| "max_blocking_us=40".to_owned()),
+            setting: (method != IDLE).then(|| "chunk_us=40".to_owned()),
             latencies_ns: vec![(p50_us * 1e3) as u64],
             ..BenchRow::default()
         }

@@ -123,17 +123,16 @@ enum Cause {
     Obstacle { why: &'static str, cure: &'static str },
 }
 
+/// As `docs/reasons.md` has it.
 fn cause(reason: Reason) -> Cause {
     let obstacle = |why, cure| Cause::Obstacle { why, cure };
     match reason {
         Reason::Alone => Cause::Harmless("no copy of another priority was about"),
-        Reason::Small => Cause::Harmless("too small to hold anything up"),
-        Reason::Inlined => Cause::Harmless("small enough for the driver to carry in its commands"),
-        Reason::OnDevice | Reason::BetweenDevices => Cause::Harmless("left to the driver: no host memory takes part"),
-        Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
-        Reason::Calm => Cause::Harmless("no urgent copy had gone for a while"),
-        Reason::Tolerated => Cause::Harmless("all urgent copies to come tolerated the wait for them"),
-        Reason::Asked => Cause::Harmless("the options leave bulk to the driver, as whole_bulk does"),
+        Reason::WithinBudget => Cause::Harmless("they kept the engine for no longer than urgent copies may wait"),
+        Reason::NoHostSide => Cause::Harmless("no host memory takes part; peer_gbps is for those between devices"),
+        Reason::LeftAlone => {
+            Cause::Harmless("a rule or whole_bulk left them to the driver, or nothing gave a priority")
+        }
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(
             "overtake had stood down to plain copies",
@@ -147,42 +146,25 @@ fn cause(reason: Reason) -> Cause {
             "their host memory is not pinned, so that the driver copies it in pieces of its own",
             "pin it: cudaHostAlloc, cudaHostRegister, or pin_memory=True in PyTorch",
         ),
-        Reason::Managed => obstacle(
-            "their memory is managed, and the driver moves its pages",
-            "device memory and pinned host memory for urgent and large copies",
+        Reason::Unstaged => obstacle(
+            "their pageable memory could not be staged: no slot was there or free, or pages were not in memory",
+            "more slots (--set staging_threads=16), or a larger limit on locked memory (ulimit -l)",
         ),
-        Reason::Unknown => obstacle(
-            "the driver gives no attributes of their addresses",
-            "memory of the context that copies, on both sides",
+        Reason::OtherMemory => obstacle(
+            "their memory is managed, or a kernel does not reach it for certain",
+            "device memory and pinned host memory of the context that copies, on both sides",
         ),
-        Reason::RingFull => obstacle("more copies were under way than can be watched", "fewer copies at once"),
-        Reason::Failed => obstacle("the planned way failed", "OVERTAKE_LOG=debug, and report its messages"),
-        Reason::Unchannelled => obstacle(
-            "no copy kernel could carry them, and on the copy engine bulk cannot yield",
+        Reason::Misshapen => obstacle("their shape is for the driver to judge", "a look at pitches and extents"),
+        Reason::NoKernel => obstacle(
+            "no copy kernel could make them, and on the copy engine they cannot give way",
             "the warnings of this report: one hardware queue for all kernels, kernels that leave no multiprocessor \
-             free, or copies below 1 MiB",
+             free, copies below 1 MiB, or many batches at once",
         ),
-        Reason::Unready => obstacle("their channel was held up by another stream", "bulk in fewer streams"),
-        Reason::Unguarded => obstacle(
-            "bulk of more streams was under way at once than may be guarded",
+        Reason::Occupied => obstacle(
+            "bulk of more streams was under way at once than there are channels and guards, or too many copies were",
             "--set guard_streams_max=4, or bulk in fewer streams",
         ),
-        Reason::Unserved | Reason::Unstaged => scarce(reason),
-        Reason::Misshapen => obstacle("their shape is for the driver to judge", "a look at pitches and extents"),
-    }
-}
-
-/// The causes that lie in a shortage.
-fn scarce(reason: Reason) -> Cause {
-    match reason {
-        Reason::Unstaged => Cause::Obstacle {
-            why: "their pageable memory could not be staged: no slot was there or free, or pages were not in memory",
-            cure: "more slots (--set staging_threads=16), or a larger limit on locked memory (ulimit -l)",
-        },
-        _ => Cause::Obstacle {
-            why: "the kernel of the copy service could not be loaded, or its memory was in use",
-            cure: "a newer driver, or fewer batches at once",
-        },
+        Reason::Failed => obstacle("the planned way failed", "OVERTAKE_LOG=debug, and report its messages"),
     }
 }
 
@@ -269,7 +251,7 @@ mod tests {
 
     #[test]
     fn unprioritised_copies_come_with_their_reason_and_its_cure() {
-        let said = shown(&facts(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("small", 1)]));
+        let said = shown(&facts(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("within budget", 1)]));
         assert!(
             said[1].starts_with("copies that could not be prioritised: 3, because their host memory is not pinned")
         );
@@ -288,8 +270,21 @@ mod tests {
         assert!(!alone.concat().contains("no copy was urgent") && !pageable.concat().contains("no copy was urgent"));
     }
 
+    /// Those that a verdict calls harmless stand in the first table of the page, and the others in the second.
     #[test]
-    fn every_reason_has_words() {
+    fn every_reason_has_words_and_a_row_of_the_page() {
+        let page = include_str!("../../../docs/reasons.md");
+        let (harmless, obstacles) = page.split_once("## Copies that could not").unwrap();
+        let rows = |part: &str| {
+            let names = part.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned));
+            names.collect::<std::collections::BTreeSet<_>>()
+        };
+        let named = |is_harmless: bool| {
+            let of =
+                Reason::ALL.into_iter().filter(|reason| matches!(cause(*reason), Cause::Harmless(_)) == is_harmless);
+            of.map(|reason| reason.name().to_owned()).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!((rows(harmless), rows(obstacles)), (named(true), named(false)));
         for reason in Reason::ALL {
             assert_eq!(shown(&facts(&[(reason.name(), 4)])).len(), 2, "{}", reason.name());
         }

@@ -1,6 +1,6 @@
 //! The machine of a plan, and the work beside it.
 
-use copies::options::Options;
+use copies::options::Profile;
 use hal::Nanos;
 
 /// The parameters of a machine.
@@ -32,7 +32,7 @@ impl Machine {
     /// The machine beside this background and streams that all tolerate such a wait. Short bulk makes use of any, and
     /// long bulk of one that is longer than two chunks; else it goes by kernels.
     pub(super) fn beside(&self, background: &Background, tolerated: Nanos) -> Machine {
-        let by_kernel = background.has_bulk && tolerated.0 / 2 <= Options::default().blocking_max.0;
+        let by_kernel = background.has_bulk && tolerated.0 / 2 <= Profile::LIBRARY.chunk_max.0;
         let least = |plain: f64, beside: f64| if by_kernel { plain.min(beside) } else { plain };
         Machine {
             h2d_gbps: least(self.h2d_gbps, self.h2d_beside_kernels_gbps),

@@ -15,7 +15,7 @@ use crate::streams::{Streams, URGENT_BYTES};
 const BULK_BYTES: u64 = 512 << 10;
 /// Longer than a loaded machine needs from one copy to the next.
 const AFTER: Nanos = Nanos::from_ms(400);
-const CALM: Plan = Plan::Native(Reason::Calm);
+const CALM: Plan = Plan::Native(Reason::WithinBudget);
 const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
 fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
@@ -84,7 +84,7 @@ pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
         Ok((began, plan))
     })?;
     same("bulk after an urgent copy", &after_urgent, &BY_KERNEL)?;
-    same("copies counted", &bed.overtake.statistics().native[&Reason::Calm].copies, &calm_copies)
+    same("copies counted", &bed.overtake.statistics().native[&Reason::WithinBudget].copies, &calm_copies)
 }
 
 /// Behind copies of the legacy stream no word gives other streams their turn, so none of them goes natively.

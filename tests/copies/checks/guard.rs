@@ -307,7 +307,7 @@ pub fn blocking(rig: &Rig) -> Outcome {
     options.guard.patience = hal::Nanos::from_ms(60_000);
     let overtake = bed::open(rig, options)?;
     let filled = Filled::new(rig, &overtake)?;
-    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Unguarded));
+    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Occupied));
     let blocking = overtake.blocking();
     same("the plan with nothing under way", &filled.bring_back()?.plan(), &natively)?;
     filled.stream.synchronize()?;
@@ -368,7 +368,7 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let copy = |stream: &PriorityStream| doors::htod(stream, memory.1, &memory.0, BYTES);
     let gates = [rig.gate(lows[0].raw())?, rig.gate(lows[1].raw())?];
-    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Unguarded));
+    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Occupied));
     let plans = |expected: [Plan; 3]| -> Outcome {
         for (stream, plan) in lows.iter().zip(expected) {
             same("the plan", &copy(stream)?.plan(), &plan)?;

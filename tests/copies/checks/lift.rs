@@ -83,7 +83,7 @@ fn of_two(rig: &Rig, options: Options, within: Nanos, effect: Lift) -> Outcome {
 /// By kernel.
 pub fn by_kernel(rig: &Rig) -> Outcome {
     let options = bed::transport(Transport::Kernel);
-    let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
+    let within = own_time(rig, &options)? + options.profile.chunk_max + Nanos::from_us(20);
     of_two(rig, options, within, Lift::Copy)
 }
 
@@ -95,7 +95,7 @@ pub fn by_engine(rig: &Rig) -> Outcome {
 /// By guarded kernel.
 pub fn guarded(rig: &Rig) -> Outcome {
     let options = bed::transport(Transport::Kernel).with_profile(|profile| profile.guard_bytes_min = Some(0));
-    let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
+    let within = own_time(rig, &options)? + options.profile.chunk_max + Nanos::from_us(20);
     of_two(rig, options, within, Lift::Copy)
 }
 
@@ -141,7 +141,7 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
 /// A thread that waits has the copies pass that stand ahead of it in that stream, and no others.
 pub fn awaited(rig: &Rig) -> Outcome {
     let options = bed::transport(Transport::Kernel).with_profile(|profile| profile.guard_bytes_min = Some(0));
-    let within = own_time(rig, &options)? + options.blocking_max + Nanos::from_us(20);
+    let within = own_time(rig, &options)? + options.profile.chunk_max + Nanos::from_us(20);
     let overtake = bed::open(rig, relentless(options))?;
     let (one, other) = (bulk(rig, &overtake)?, bulk(rig, &overtake)?);
     ensure!(one.ahead_below(level(3)).is_none(), "nothing stands ahead in a stream without copies");

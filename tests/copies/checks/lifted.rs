@@ -116,7 +116,7 @@ fn median(spans: impl Iterator<Item = Nanos>) -> Nanos {
 
 /// A real device takes longer than estimated for copies that share its link: each has a ticket.
 fn tracked(options: Options) -> Options {
-    Options { blocking_max: Nanos::from_us(45), ..options }.with_profile(|profile| profile.ticket_every = 1)
+    options.with_profile(|profile| (profile.chunk_max, profile.ticket_every) = (Nanos::from_us(45), 1))
 }
 
 fn rounds(rig: &Rig) -> usize {
@@ -126,7 +126,7 @@ fn rounds(rig: &Rig) -> usize {
 fn in_rounds(rig: &Rig, options: Options) -> Outcome {
     let (options, count) = (&tracked(options), rounds(rig));
     let rounds = (0..count).map(|_| round(rig, options)).collect::<Result<Vec<_>, Failure>>()?;
-    let within = median(rounds.iter().map(|round| round.own)) + options.blocking_max + SEEN;
+    let within = median(rounds.iter().map(|round| round.own)) + options.profile.chunk_max + SEEN;
     let lifted = median(rounds.iter().map(|round| round.lifted));
     ensure!(lifted <= within, "a lifted copy takes longer than {within}: {rounds:?}");
     let held = rounds.iter().filter(|round| round.is_held).count();

@@ -55,7 +55,7 @@ pub fn is_no_calm(rig: &Rig) -> Outcome {
     let after = Nanos::from_ms(400);
     let bed = streams(rig, |options| options.profile.calm = CalmOptions { after, bytes_max: Some(BULK_BYTES) })?;
     rig.driver().host().sleep(after + LONG);
-    same("bulk in the calm", &bed.bulk_plan()?, &Plan::Native(Reason::Calm))?;
+    same("bulk in the calm", &bed.bulk_plan()?, &Plan::Native(Reason::WithinBudget))?;
     same("an urgent copy right after it", &bed.urgent_plan()?, &Plan::Urgent)?;
     bed.wait_for_lull()?;
     rig.driver().host().sleep(after);
@@ -78,7 +78,7 @@ pub fn leaves_its_own_calm(rig: &Rig) -> Outcome {
     for seen_after in [Nanos::ZERO, LONG] {
         same("an urgent copy", &plan(URGENT_BYTES, 3)?, &ALONE)?;
         rig.driver().host().sleep(seen_after);
-        same("bulk of its stream", &plan(BULK_BYTES, 1)?, &Plan::Native(Reason::Calm))?;
+        same("bulk of its stream", &plan(BULK_BYTES, 1)?, &Plan::Native(Reason::WithinBudget))?;
         mixed.synchronize()?;
         bed.wait_for_lull()?;
     }

@@ -2,7 +2,7 @@
 
 use hal::{Event, EventFlags, Nanos};
 use overtake::options::Transport;
-use overtake::{Direction, Options, PriorityStream};
+use overtake::{Direction, PriorityStream};
 
 use crate::bed::{self, DIRECTIONS};
 use crate::doors;
@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 /// Large copies of three priorities, submitted the lowest first, complete in the order of their priorities.
 pub fn three_priorities(rig: &Rig) -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine] {
-        let options = Options { blocking_max: Nanos::from_us(45), ..bed::transport(transport) };
+        let options = bed::transport(transport).with_profile(|profile| profile.chunk_max = Nanos::from_us(45));
         let overtake = bed::open(rig, options)?;
         let streams = (1..=3).map(|priority| Ok(overtake.adopt(rig.stream()?, level(priority))?));
         let streams = streams.collect::<Result<Vec<PriorityStream>, Failure>>()?;
@@ -65,10 +65,9 @@ fn finishing_times(
 pub fn starvation_bound(rig: &Rig) -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine] {
         for (share, passes) in [(0.2, true), (0.0, false)] {
-            let blocking_max = Nanos::from_us(45);
-            let kernel_wait_max = Nanos::from_ms(10_000);
-            let mut options = Options { blocking_max, ..bed::transport(transport) }
-                .with_profile(|profile| profile.kernel_wait_max = kernel_wait_max);
+            let spans = (Nanos::from_us(45), Nanos::from_ms(10_000));
+            let mut options =
+                bed::transport(transport).with_profile(|profile| (profile.chunk_max, profile.kernel_wait_max) = spans);
             options.profile.share.share = share;
             let overtake = bed::open(rig, options)?;
             let low = overtake.adopt(rig.stream()?, level(1))?;

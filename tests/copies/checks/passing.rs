@@ -98,21 +98,21 @@ pub fn reasons(rig: &Rig) -> Outcome {
     let small = bed::small_options;
     same("alone", &plan_with(small(), false)?, &Plan::Native(Reason::Alone))?;
     same("off", &plan_with(Options { enabled: false, ..small() }, true)?, &Plan::Native(Reason::Disabled))?;
-    same("asked", &plan_with(bed::transport(Transport::Native), true)?, &Plan::Native(Reason::Asked))?;
+    same("whole bulk", &plan_with(bed::transport(Transport::Native), true)?, &Plan::Native(Reason::LeftAlone))?;
     same(
         "small",
         &plan_with(small().with_profile(|profile| profile.gate_bytes_min = 2 * BYTES), true)?,
-        &Plan::Native(Reason::Small),
+        &Plan::Native(Reason::WithinBudget),
     )?;
     same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
     let unchannelled = bed::transport(Transport::Engine).with_profile(|profile| profile.channels = false);
-    same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
+    same("no kernel and no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::NoKernel))?;
     left_alone(rig)?;
     misshapen(rig)?;
     // `guard::a_carrier_for_each`, `calm`, `turns`, `service::in_flight`, `peers` and `staging::cold_sources` check the
     // others.
-    ensure!(Reason::ALL.len() == 23, "a reason was added: add a check for it");
+    ensure!(Reason::ALL.len() == 14, "a reason was added: add a check for it");
     Ok(())
 }
 

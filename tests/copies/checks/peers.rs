@@ -90,7 +90,7 @@ fn goes(rig: &Rig, path: &Path, options: Options, plans: [Plan; 2]) -> Outcome {
 /// Within the device, whatever the transport of the others.
 pub fn on_device(rig: &Rig) -> Outcome {
     let path = Path::new(rig, Direction::DeviceToDevice)?;
-    let left_alone = [Plan::Native(Reason::OnDevice); 2];
+    let left_alone = [Plan::Native(Reason::NoHostSide); 2];
     Transport::ALL.into_iter().try_for_each(|transport| goes(rig, &path, Path::options(transport), left_alone))
 }
 
@@ -101,12 +101,12 @@ pub fn between_devices(rig: &Rig) -> Outcome {
     }
     let path = Path::new(rig, Direction::Peer)?;
     let (by_kernel, by_engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
-    goes(rig, &path, bed::small_options(), [Plan::Native(Reason::BetweenDevices); 2])?;
+    goes(rig, &path, bed::small_options(), [Plan::Native(Reason::NoHostSide); 2])?;
     goes(rig, &path, Path::options(Transport::Engine), [by_engine, Plan::Urgent])?;
     goes(rig, &path, Path::options(Transport::Kernel), [by_kernel, Plan::Urgent])?;
     goes(rig, &path, Path::options(Transport::Auto), [by_kernel, Plan::Urgent])?;
     let whole = Options { whole_bulk: true, ..Path::options(Transport::Auto) };
-    goes(rig, &path, whole, [Plan::Native(Reason::Asked), Plan::UrgentKernel])
+    goes(rig, &path, whole, [Plan::Native(Reason::LeftAlone), Plan::UrgentKernel])
 }
 
 /// Urgent copies between devices arm no bulk to the device, nor the other way round.
@@ -152,7 +152,7 @@ fn far_from_the_host(rig: &Rig, device: Device, has_access: bool) -> Outcome {
 }
 
 fn goes_natively(rig: &Rig, far: Buffer, sent: &[u8], transport: Transport) -> Outcome {
-    let (overtake, unknown) = (bed::open(rig, bed::transport(transport))?, Plan::Native(Reason::Unknown));
+    let (overtake, unknown) = (bed::open(rig, bed::transport(transport))?, Plan::Native(Reason::OtherMemory));
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let (source, target, near) = (rig.pinned_of(sent)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     same("the plan of a copy there", &doors::htod(&low, far, &source, BYTES)?.plan(), &unknown)?;

@@ -156,7 +156,7 @@ pub fn statistics(rig: &Rig) -> Outcome {
     same("by engine", &class(seen.engine), &(1, 128 << 10))?;
     same("chunks", &seen.chunks, &1)?;
     let native: Vec<_> = seen.native.iter().map(|(reason, counts)| (reason.name(), class(*counts))).collect();
-    let expected = [("pageable", (1, 1_000)), ("small", (1, 32 << 10)), ("inlined", (1, 16 << 10))];
+    let expected = [("within budget", (2, 48 << 10)), ("pageable", (1, 1_000))];
     same("passed on", &native.as_slice(), &expected.as_slice())?;
     let latencies: Vec<_> = seen.latencies.iter().map(|(priority, latency)| (*priority, latency.count)).collect();
     same("latencies", &latencies.as_slice(), &[(1, 2), (3, 2)].as_slice())?;

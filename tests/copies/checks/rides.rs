@@ -52,7 +52,7 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
-    next("a copy that is inlined", &high, INLINED_BYTES, None, Plan::Native(Reason::Inlined))?;
+    next("a copy that is inlined", &high, INLINED_BYTES, None, Plan::Native(Reason::WithinBudget))?;
     next("a copy that rides", &high, BYTES, None, Plan::Urgent)?;
     drop(low);
     next("a copy that is alone", &high, BYTES, None, Plan::Native(Reason::Alone))?;

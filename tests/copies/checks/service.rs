@@ -277,7 +277,7 @@ pub fn in_flight(rig: &Rig) -> Outcome {
         gate.open();
         bed.verify("batches that waited")?;
     }
-    let (launches, native) = (bed.launches(), bed.overtake.statistics().native.get(&Reason::Unserved).copied());
+    let (launches, native) = (bed.launches(), bed.overtake.statistics().native.get(&Reason::NoKernel).copied());
     ensure!(launches > BATCHES && launches < 2 * BATCHES, "{launches} launches");
     same("copies that found no memory", &native.map(|class| class.copies), &Some(3 * (2 * BATCHES - launches)))
 }

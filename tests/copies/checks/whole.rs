@@ -29,7 +29,7 @@ fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
 impl Streams<'_> {
     fn whole(&self) -> Outcome {
         let plan = doors::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan();
-        same("bulk", &plan, &Plan::Native(Reason::Asked))
+        same("bulk", &plan, &Plan::Native(Reason::LeftAlone))
     }
 }
 
@@ -89,7 +89,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
     loader.synchronize()?;
     ensure!(passed > 8, "{passed} urgent copies beside staged ones");
     let pinned = doors::htod(&loader, bed.device, &bed.host, URGENT_BYTES)?.plan();
-    same("pinned bulk of that size", &pinned, &Plan::Native(Reason::Asked))?;
+    same("pinned bulk of that size", &pinned, &Plan::Native(Reason::LeftAlone))?;
     same("an urgent copy beside it", &bed.urgent_plan()?, &Plan::UrgentKernel)
 }
 

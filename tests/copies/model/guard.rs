@@ -44,7 +44,7 @@ pub fn one_queue_for_kernels() -> Outcome {
             let overtake = bed::open(rig, options())?;
             let filled = Filled::new(rig, &overtake)?;
             let bulk = filled.begin(1, 1)?;
-            same("the plan", &bulk[0].plan(), &Plan::Native(Reason::Unchannelled))?;
+            same("the plan", &bulk[0].plan(), &Plan::Native(Reason::NoKernel))?;
             filled.release()?;
             filled.end(1)
         },
@@ -89,7 +89,7 @@ pub fn enough_is_enough() -> Outcome {
                 plans.push(bulk[0].plan());
                 rig.driver().host().sleep(Nanos::from_ms(30));
             }
-            let natively = Plan::Native(Reason::Unchannelled);
+            let natively = Plan::Native(Reason::NoKernel);
             let first = plans.iter().position(|plan| *plan == natively);
             same("rounds until it went natively", &first, &Some(4))?;
             ensure!(plans[4..].iter().all(|plan| *plan == natively), "{plans:?}");

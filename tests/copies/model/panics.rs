@@ -63,7 +63,7 @@ pub fn of_the_rescuer() -> Outcome {
                 let bulk = filled.begin(1, round)?;
                 filled.release()?;
                 filled.end(round)?;
-                let natively = bulk[0].plan() == Plan::Native(Reason::Unchannelled);
+                let natively = bulk[0].plan() == Plan::Native(Reason::NoKernel);
                 same("whether it went natively", &natively, &(round >= 4))?;
                 rig.driver().host().sleep(Nanos::from_ms(30));
             }

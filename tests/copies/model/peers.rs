@@ -97,7 +97,7 @@ fn keeps_both(way: &str, options: Options, urgent_max: Nanos) -> Outcome {
 
 /// In chunks by the engine an urgent copy waits for at most one of them.
 pub fn an_urgent_copy_waits_for_a_chunk() -> Outcome {
-    keeps_both("in chunks", options(Transport::Engine), Options::default().blocking_max + SLACK)
+    keeps_both("in chunks", options(Transport::Engine), Options::default().profile.chunk_max + SLACK)
 }
 
 /// By kernel it waits for the bytes in flight.

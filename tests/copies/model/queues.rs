@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::{Code, Device, Driver, Nanos};
 use overtake::copy::{CopyHandle, Look, Plan, Reason};
 use overtake::options::Transport;
-use overtake::{Options, Overtake, PriorityStream};
+use overtake::{Overtake, PriorityStream};
 use softgpu::Connections;
 
 use crate::bed;
@@ -109,7 +109,8 @@ pub fn chunks_are_shorter_where_streams_take_turns() -> Outcome {
     on(
         |builder| builder.connections(Connections { max: None, copy: Some(8) }),
         |_, rig| {
-            let overtake = bed::open(rig, Options { blocking_max: Nanos::from_us(5), ..bed::small_options() })?;
+            let overtake =
+                bed::open(rig, bed::small_options().with_profile(|profile| profile.chunk_max = Nanos::from_us(5)))?;
             let _camera = overtake.expect(level(3), None)?.tolerating(Nanos::from_us(60));
             let (memory, spin) = ((rig.pinned(LONG)?, rig.buffer(LONG)?), rig.kernels()?.spin);
             let lows = (0..3).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));

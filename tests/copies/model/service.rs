@@ -139,10 +139,10 @@ pub fn without_its_kernel() -> Outcome {
             bed.round(&mut queue, 9)?;
             bed.enqueue(&mut queue, true)?;
             let handle = queue.flush()?.ok_or_else(|| Failure::new("nothing was flushed"))?;
-            same("the plan", &handle.plan(), &Plan::Native(Reason::Unserved))?;
+            same("the plan", &handle.plan(), &Plan::Native(Reason::NoKernel))?;
             bed.stream.synchronize()?;
             let statistics = bed.overtake.statistics();
-            same("copies counted", &statistics.native[&Reason::Unserved].copies, &(3 * COPIES))?;
+            same("copies counted", &statistics.native[&Reason::NoKernel].copies, &(3 * COPIES))?;
             same("launches and errors", &(statistics.service_launches, statistics.errors), &(0, 1))
         },
     )

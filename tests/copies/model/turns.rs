@@ -69,7 +69,7 @@ fn plans_beside(rig: &Rig, counts: [usize; 3]) -> Result<Vec<Plan>, Failure> {
 pub fn streams_without_queues_go_in_chunks() -> Outcome {
     let five = Connections { max: None, copy: Some(5) };
     let plans = on(|builder| builder.connections(five), |_, rig| plans_beside(rig, [2, 4, 2]))?;
-    let whole = Plan::Native(Reason::Tolerated);
+    let whole = Plan::Native(Reason::WithinBudget);
     same("the plans beside 2, 4 and 2 streams", &plans, &vec![whole, Plan::Engine { raises: false }, whole])?;
     for (urgent_streams, has_queues) in [(2, true), (3, false)] {
         let seen = Scene { streams: 1, bytes: 4 * MIB, urgent_streams }.play_with(4)?;
@@ -91,7 +91,7 @@ pub fn one_that_tolerates_none_waits_for_a_turn() -> Outcome {
             let bulk = Lane::new(rig, overtake.adopt(rig.stream()?, Priority::LOWEST)?, 4 * MIB, true)?;
             let camera = overtake.expect(highest, None)?.tolerating(TOLERANCE);
             for _ in 0..64 {
-                same("bulk beside a camera", &bulk.copy()?.plan(), &Plan::Native(Reason::Tolerated))?;
+                same("bulk beside a camera", &bulk.copy()?.plan(), &Plan::Native(Reason::WithinBudget))?;
             }
             let _hasty = overtake.expect(highest, None)?;
             same("bulk behind it", &bulk.copy()?.plan(), &Plan::Kernel { raises: false })?;

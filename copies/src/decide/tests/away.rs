@@ -17,12 +17,12 @@ fn copies_between_devices_have_priorities_where_their_rate_is_given() {
     assert_eq!(between(Transport::Auto), [Plan::Kernel { raises: false }, Plan::Urgent]);
     assert_eq!(between(Transport::Kernel), [Plan::Kernel { raises: false }, Plan::Urgent]);
     assert_eq!(between(Transport::Engine), [Plan::Engine { raises: false }, Plan::Urgent]);
-    let natively = [Plan::Native(Reason::Asked), Plan::Urgent];
+    let natively = [Plan::Native(Reason::LeftAlone), Plan::Urgent];
     assert_eq!(between(Transport::Native), natively, "as between host and device");
     for transport in Transport::ALL {
         let on_device = without_host(Direction::DeviceToDevice, Some(50), transport);
-        assert_eq!(on_device, [Plan::Native(Reason::OnDevice); 2]);
-        assert_eq!(without_host(Direction::Peer, None, transport), [Plan::Native(Reason::BetweenDevices); 2]);
+        assert_eq!(on_device, [Plan::Native(Reason::NoHostSide); 2]);
+        assert_eq!(without_host(Direction::Peer, None, transport), [Plan::Native(Reason::NoHostSide); 2]);
     }
     let unseen = |o: &mut Options, k: &mut Known<'_>| {
         o.peer_gbps = Some(50);
@@ -41,6 +41,6 @@ fn whole_bulk_between_devices_is_native_and_passed_by_kernels() {
         };
         [plan(away, 64 * MIB, 1), plan(away, 64 << 10, 6)]
     };
-    assert_eq!(whole(Some(50)), [Plan::Native(Reason::Asked), Plan::UrgentKernel]);
-    assert_eq!(whole(None), [Plan::Native(Reason::BetweenDevices); 2]);
+    assert_eq!(whole(Some(50)), [Plan::Native(Reason::LeftAlone), Plan::UrgentKernel]);
+    assert_eq!(whole(None), [Plan::Native(Reason::NoHostSide); 2]);
 }

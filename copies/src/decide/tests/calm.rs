@@ -13,13 +13,13 @@ fn calm(o: &mut Options, k: &mut Known<'_>) {
     (o.profile.calm, k.budget) = (up_to(Some(4 * MIB)), Some(Budget { is_calm: true, ..Budget::default() }));
 }
 
-const CALM: Plan = Plan::Native(Reason::Calm);
+const CALM: Decision = Spend(Spent::Idle);
 const KERNEL: Plan = Plan::Kernel { raises: false };
 
 #[test]
 fn bulk_that_would_go_by_kernel_goes_natively() {
-    assert_eq!(plan(calm, 4 * MIB, 1), CALM);
-    assert_eq!(plan(|o, k| (calm(o, k), k.is_within = None).1, 4 * MIB, 1), CALM, "the driver judges its range");
+    assert_eq!(decided(calm, 4 * MIB, 1), CALM);
+    assert_eq!(decided(|o, k| (calm(o, k), k.is_within = None).1, 4 * MIB, 1), CALM, "the driver judges its range");
     assert_eq!(plan(|o, k| (calm(o, k), k.budget = Some(Budget::default())).1, 4 * MIB, 1), KERNEL);
     assert_eq!(plan(calm, 4 * MIB + 64, 1), KERNEL, "more than an urgent copy may wait for");
     assert_eq!(plan(|o, k| (calm(o, k), o.profile.calm = up_to(None)).1, MIB, 1), KERNEL, "the option is off");

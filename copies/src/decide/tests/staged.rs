@@ -29,9 +29,9 @@ fn others_are_not() {
     assert_eq!(staged(|k| k.is_captured = Some(true)), natively(Reason::Capturing));
     let of = |kind, direction| staged(|k| k.placement = Some(Placement { kind, ..placement(direction) }));
     assert_eq!(of(Some(MemoryKind::Pinned), Direction::HostToDevice), Go(Plan::Kernel { raises: false }));
-    assert_eq!(of(Some(MemoryKind::Managed), Direction::HostToDevice), natively(Reason::Managed));
-    assert_eq!(of(Some(MemoryKind::Pageable), Direction::DeviceToDevice), natively(Reason::OnDevice));
-    assert_eq!(of(None, Direction::HostToDevice), natively(Reason::Unknown));
+    assert_eq!(of(Some(MemoryKind::Managed), Direction::HostToDevice), natively(Reason::OtherMemory));
+    assert_eq!(of(Some(MemoryKind::Pageable), Direction::DeviceToDevice), natively(Reason::NoHostSide));
+    assert_eq!(of(None, Direction::HostToDevice), natively(Reason::OtherMemory));
 }
 
 #[test]

@@ -28,7 +28,8 @@ fn tolerated(_: &mut Options, k: &mut Known<'_>) {
 
 const KERNEL: Plan = Plan::Kernel { raises: false };
 const CHUNKS: Plan = Plan::Engine { raises: false };
-const WHOLE: Plan = Plan::Native(Reason::Tolerated);
+const WHOLE: Decision = Spend(Spent::Stated);
+const REFUSED: Plan = Plan::Native(Reason::WithinBudget);
 
 #[test]
 fn bulk_that_would_go_by_kernel_goes_in_chunks() {
@@ -49,20 +50,24 @@ fn bulk_that_would_go_by_kernel_goes_in_chunks() {
     };
     assert_eq!(plan(occupied, 64 * MIB, 1), KERNEL, "another stream has the channel");
     let short = |blocking_us| {
-        move |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.blocking_max = Nanos::from_us(blocking_us)).1
+        move |o: &mut Options, k: &mut Known<'_>| (chunked(o, k), o.profile.chunk_max = Nanos::from_us(blocking_us)).1
     };
     assert_eq!([74, 75].map(|us| plan(short(us), 64 * MIB, 1)), [CHUNKS, KERNEL], "chunks would be no longer");
 }
 
 #[test]
 fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
-    assert_eq!(plan(tolerated, 4 * MIB, 1), WHOLE);
-    assert_eq!(plan(|o, k| (tolerated(o, k), k.is_within = None).1, 4 * MIB, 1), WHOLE, "the driver judges its range");
-    assert_eq!(plan(|o, k| (tolerated(o, k), k.is_kernel_there = false).1, 4 * MIB, 1), WHOLE);
-    assert_eq!(plan(tolerated, 128 << 10, 1), WHOLE, "too small for a kernel");
-    assert_eq!(plan(tolerated, 32 << 10, 1), Plan::Native(Reason::Small));
+    assert_eq!(decided(tolerated, 4 * MIB, 1), WHOLE);
+    assert_eq!(
+        decided(|o, k| (tolerated(o, k), k.is_within = None).1, 4 * MIB, 1),
+        WHOLE,
+        "the driver judges its range"
+    );
+    assert_eq!(decided(|o, k| (tolerated(o, k), k.is_kernel_there = false).1, 4 * MIB, 1), WHOLE);
+    assert_eq!(decided(tolerated, 128 << 10, 1), WHOLE, "too small for a kernel");
+    assert_eq!(plan(tolerated, 32 << 10, 1), Plan::Native(Reason::WithinBudget));
     assert_eq!(plan(tolerated, 4 * MIB, 3), Plan::Engine { raises: true }, "in its turn it would pass no other");
-    assert_eq!(plan(|o, k| (tolerated(o, k), o.profile.channels = false).1, 4 * MIB, 1), WHOLE, "it needs none");
+    assert_eq!(decided(|o, k| (tolerated(o, k), o.profile.channels = false).1, 4 * MIB, 1), WHOLE, "it needs none");
     for transport in [Transport::Kernel, Transport::Engine] {
         let asked = plan(|o, k| (tolerated(o, k), o.profile.transport = transport).1, 4 * MIB, 1);
         assert_eq!(asked, if transport == Transport::Kernel { KERNEL } else { CHUNKS }, "the user asked for that");
@@ -84,16 +89,17 @@ fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
 fn a_turn_that_another_thread_has_taken_leads_to_the_other_ways() {
     let refused = |budget: Budget| {
         move |_: &mut Options, k: &mut Known<'_>| {
-            (k.budget, k.setback) = (Some(budget), Some((WHOLE, Setback::Occupied)));
+            (k.budget, k.setback) = (Some(budget), Some((REFUSED, Setback::Occupied)));
         }
     };
     assert_eq!(plan(refused(whole()), 4 * MIB, 1), CHUNKS);
     let short = Budget { stated: Nanos::from_us(50), cost: Nanos::from_us(50), ..whole() };
     assert_eq!(plan(refused(short), MIB, 1), KERNEL, "chunks would be no longer than they are without a tolerance");
-    let after = |setback| plan(move |_, k| k.setback = Some((WHOLE, setback)), 4 * MIB, 1);
-    assert_eq!(after(Setback::RingFull), Plan::Native(Reason::RingFull));
+    let after = |setback| plan(move |_, k| k.setback = Some((REFUSED, setback)), 4 * MIB, 1);
+    assert_eq!(after(Setback::RingFull), Plan::Native(Reason::Occupied));
     let known = known(&OPTIONS, &REQUEST);
-    assert!(is_tracked(&known, WHOLE) && !is_tracked(&known, Plan::Native(Reason::Calm)));
+    let tracked = [Some(Spent::Stated), Some(Spent::Idle), None].map(|spent| is_tracked(&known, REFUSED, spent));
+    assert_eq!(tracked, [true, false, false]);
 }
 
 static OPTIONS: LazyLock<Options> = LazyLock::new(Options::default);
@@ -132,7 +138,7 @@ fn each_stream_has_a_queue_and_one_is_left() {
 #[test]
 fn chunks_take_their_share_beside_whole_copies() {
     let none = Nanos::ZERO;
-    let chunk = |budget: Budget| budget.chunk(none).unwrap().0;
+    let chunk = |budget: Budget| budget.chunk(Nanos::from_us(45)).0;
     assert_eq!(
         [0, 1, 2, 3].map(|channels| chunk(Budget { channels, ..in_chunks() })),
         [75_000, 75_000, 50_000, 37_500]
@@ -144,9 +150,11 @@ fn chunks_take_their_share_beside_whole_copies() {
     assert_eq!(chunk(beside(1, Nanos(1))), 50_000);
     let admits = |whole_streams, longest| beside(whole_streams, Nanos(longest)).admits_chunks(none);
     assert_eq!([50_000, 50_001].map(|longest| admits(1, longest)), [true, false]);
-    assert!(!admits(2, 50_000) && Budget::default().chunk(none).is_none() && !Budget::default().admits_chunks(none));
+    assert!(!admits(2, 50_000) && !Budget::default().has_room_for_chunks(none));
+    assert_eq!(chunk(Budget::default()), 45_000, "nothing is stated");
+    assert_eq!(chunk(Budget { stated: Nanos(2), ..Budget::default() }), 1, "however short the wait is");
     let beside = |o: &mut Options, k: &mut Known<'_>| {
-        (o.blocking_max, k.budget) = (Nanos::from_us(1), Some(beside(1, Nanos(50_001))));
+        (o.profile.chunk_max, k.budget) = (Nanos::from_us(1), Some(beside(1, Nanos(50_001))));
     };
     assert_eq!(plan(beside, 64 * MIB, 1), KERNEL, "until the whole copies have ended");
 }

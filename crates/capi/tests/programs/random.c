@@ -302,7 +302,7 @@ static void count_message(void *data, int level, const char *text)
 
 static void opens(User *user)
 {
-    static const char *const texts[] = {"", "max_blocking_us = 30\n", "priorities = 0\n",
+    static const char *const texts[] = {"", "wait_budget_us = 30\n", "priorities = 0\n",
                                         "\xff", "nonsense", "[["};
     TRY(overtake_open(draw(user, 2) ? NULL : texts[draw(user, 6)]));
     if (draw(user, 4) != 0)

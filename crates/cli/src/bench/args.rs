@@ -113,7 +113,7 @@ pub struct LatencyArguments {
     /// Size of a bulk request.
     #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
     pub bulk_bytes: u64,
-    /// Latency targets (the option max_blocking_us) to measure methods with, which cut bulk into chunks.
+    /// Lengths of chunks to measure methods with, which cut bulk into chunks; without it the layer's own.
     #[arg(long, value_delimiter = ',', value_name = "MICROSECONDS")]
     pub chunk_us: Vec<u64>,
     /// Measure the frontier: latency against bulk bandwidth over many settings.

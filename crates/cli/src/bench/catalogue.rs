@@ -170,7 +170,7 @@ impl MethodName {
 
     fn cut(self, options: &Options) -> Cut {
         // Overtake assumes the same of an engine, so one latency target means one size.
-        let size = chunk_bytes(options.blocking_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP);
+        let size = chunk_bytes(options.profile.chunk_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP);
         match self {
             MethodName::Chunks => Cut::Chunks(size),
             MethodName::ChunksDummy => Cut::ChunksAndKernels(size),
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_latency_target_sizes_naive_chunks_as_it_sizes_ours() {
-        let options = Options { blocking_max: Nanos::from_us(40), ..Options::default() };
+        let options = Options::default().with_profile(|profile| profile.chunk_max = Nanos::from_us(40));
         let size = MethodName::Chunks.own_chunk_bytes(&options).unwrap();
         assert!((1 << 20..3 << 20).contains(&size), "{size}");
         assert_eq!(MethodName::EngineHold.own_chunk_bytes(&options), None);

@@ -14,7 +14,7 @@ use super::stage::{Shown, Stage, finish, finish_drawn, methods_or};
 use crate::args::Arguments;
 use crate::failure::Result;
 
-/// Latency targets of the frontier, in microseconds.
+/// Lengths of chunks of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
 /// Wait budgets of the frontier, in microseconds.
 const BUDGETS_US: [u64; 7] = [0, 15, 30, 60, 100, 150, 300];
@@ -85,8 +85,8 @@ fn add_method(
         let targets: &[u64] =
             if latency.frontier && latency.chunk_us.is_empty() { &FRONTIER_US } else { &latency.chunk_us };
         let of = |us: &u64| {
-            let options = Options { blocking_max: Nanos::from_us(*us), ..base.clone() };
-            (options, Some(format!("max_blocking_us={us}")))
+            let options = base.clone().with_profile(|profile| profile.chunk_max = Nanos::from_us(*us));
+            (options, Some(format!("chunk_us={us}")))
         };
         settings.extend(targets.iter().map(of));
     } else if method == MethodName::KernelHold && latency.frontier {

@@ -155,7 +155,7 @@ fn verdict(stage: &Stage, cases: &[Case], rounds: &[Vec<Measured>], rows: &[Benc
     }
     let p50 = |name: &str| rows.iter().find(|row| row.method == name).and_then(|row| row.p50_us);
     for method in OURS {
-        let (name, chunk_us) = (method.label().method, stage.shop.options.blocking_max.as_us());
+        let (name, chunk_us) = (method.label().method, stage.shop.options.profile.chunk_max.as_us());
         let limit_us = p50(IDLE).unwrap_or(0.0) + SLACK_US + if method.has_chunks() { chunk_us } else { 0.0 };
         if let Some(us) = p50(name) {
             let limit = format!("{limit_us:.1} us, idle and a chunk");

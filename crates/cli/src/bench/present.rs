@@ -103,7 +103,7 @@ mod tests {
             idle_p50_us: Some(10.0),
             bulk_gbps: Some(bulk_gbps),
             raw_gbps: Some(50.0),
-            setting: (method != IDLE).then(|| "max_blocking_us=40".to_owned()),
+            setting: (method != IDLE).then(|| "chunk_us=40".to_owned()),
             ..BenchRow::default()
         }
     }

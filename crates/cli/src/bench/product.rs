@@ -31,10 +31,10 @@ impl Way {
     fn is(self, plan: Plan) -> bool {
         match plan {
             _ if self == Way::Any => true,
-            Plan::Urgent | Plan::Native(Reason::Inlined) => self == Way::OwnStream,
+            Plan::Urgent | Plan::Native(Reason::WithinBudget) => self == Way::OwnStream,
             Plan::Engine { .. } => self == Way::Channel,
             Plan::Kernel { .. } | Plan::UrgentKernel => self == Way::Kernel,
-            Plan::Native(Reason::Asked | Reason::Alone) => self == Way::Unchanged,
+            Plan::Native(Reason::LeftAlone | Reason::Alone) => self == Way::Unchanged,
             Plan::Staged { .. } | Plan::Native(_) => false,
         }
     }
@@ -159,6 +159,6 @@ mod tests {
     fn ways_tell_plans_apart() {
         assert!(Way::Kernel.is(Plan::UrgentKernel) && !Way::Kernel.is(Plan::Urgent));
         assert!(!Way::Channel.is(Plan::Native(Reason::StoodDown)));
-        assert!(!Way::OwnStream.is(Plan::Native(Reason::RingFull)));
+        assert!(!Way::OwnStream.is(Plan::Native(Reason::Occupied)));
     }
 }

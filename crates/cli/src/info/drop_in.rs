@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn variables_without_effect_are_warned_of() {
-        let environment = BTreeMap::from([("OVERTAKE_MAX_BLOKING_US".to_owned(), "30".to_owned())]);
+        let environment = BTreeMap::from([("OVERTAKE_WAIT_BUGET_US".to_owned(), "30".to_owned())]);
         let warnings = drop_in(&environment).1;
-        assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_MAX_BLOCKING_US"), "{warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_WAIT_BUDGET_US"), "{warnings:?}");
         let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "native".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("is retired"), "{warnings:?}");

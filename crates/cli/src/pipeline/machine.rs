@@ -1,7 +1,7 @@
 //! The machine of a plan, from the parameters of a software GPU.
 
 use hal::Nanos;
-use overtake::Options;
+use overtake::options::Profile;
 use overtake::pipeline::plan::Machine;
 use softgpu::Parameters;
 
@@ -67,6 +67,6 @@ fn blocking_ns(parameters: &Parameters) -> u64 {
     let copy = &parameters.copy_kernel;
     let drains = copy.h2d_drain_ns.iter().chain(&copy.d2h_drain_ns).map(|(_, ns)| *ns as u64).max();
     let kernel_ns = copy.mirror_ns + copy.look_ns + drains.unwrap_or(0);
-    let chunk_ns = Options::default().blocking_max.0 + parameters.engine.switch_ns + parameters.memop.wait_lead_ns;
+    let chunk_ns = Profile::LIBRARY.chunk_max.0 + parameters.engine.switch_ns + parameters.memop.wait_lead_ns;
     kernel_ns.max(chunk_ns)
 }

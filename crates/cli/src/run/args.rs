@@ -14,6 +14,7 @@ Examples:
   overtake run --report -- python serve.py            the same, with a report on standard error at exit
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
   overtake run --automatic size --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
+  overtake run --wait-budget 100us -- python train.py urgent copies may wait so long, and bulk loses less
   overtake run --whole-bulk -- python train.py        bulk loses nothing, and urgent copies gain less
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
@@ -52,6 +53,10 @@ pub struct RunArguments {
     /// Copies of at least this size are bulk by `--automatic size` (default 1M).
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
+    /// The time for which an urgent copy may find the engine taken by bulk, such as 50us or 1ms (default 0us). Bulk
+    /// that takes no longer goes at full speed.
+    #[arg(long, value_parser = wait_budget, value_name = "TIME")]
+    pub wait_budget: Option<String>,
     /// Bulk keeps all of its rate: it stays whole on the copy engine, and urgent copies go by kernel beside it. These
     /// take a few times as long as on an idle link, in place of little longer.
     #[arg(long)]
@@ -120,7 +125,7 @@ pub struct Setting {
 
 /// Parses `name=value` and checks the option here, because the drop-in can only warn of mistakes.
 fn setting(text: &str) -> Result<Setting, String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as wait_budget_us=30")?;
     let name = name.replace('-', "_").to_lowercase();
     Options::default().set(&name, value).map_err(|error| error.to_string())?;
     Ok(Setting { name, value: value.to_owned() })
@@ -131,6 +136,15 @@ fn size(text: &str) -> Result<String, String> {
     setting(&format!("bulk_bytes_min={text}")).map(|setting| setting.value)
 }
 
+/// A time with its unit. Returns the microseconds, as the variable takes them.
+fn wait_budget(text: &str) -> Result<String, String> {
+    let unit_us =
+        |unit, us: u64| text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok()?.checked_mul(us));
+    let us = unit_us("us", 1).or_else(|| unit_us("ms", 1_000));
+    let us = us.ok_or("expected a whole number of us or ms, such as 50us")?;
+    setting(&format!("wait_budget_us={us}")).map(|setting| setting.value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,11 +152,21 @@ mod tests {
     #[test]
     fn settings_are_names_with_values() {
         let set = |text| setting(text).map(|setting| (setting.name, setting.value));
-        assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
+        assert_eq!(set("wait-budget-us=30"), Ok(("wait_budget_us".to_owned(), "30".to_owned())));
         assert_eq!(set("BULK_BYTES_MIN=2M").unwrap().0, "bulk_bytes_min");
         assert!(set("automatic=teleport").unwrap_err().contains("size, demand or off"));
         assert!(set("whole_blk=on").unwrap_err().contains("is it whole_bulk?"));
-        assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
+        assert!([set("wait_budget_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
+    }
+
+    #[test]
+    fn a_wait_budget_has_a_unit() {
+        let us = |text| wait_budget(text).ok();
+        assert_eq!(["50us", "2ms", "0us"].map(us), ["50", "2000", "0"].map(|us| Some(us.to_owned())));
+        for text in ["50", "us", "-1us", "1.5ms", "50 us", "3s", "18446744073709551615ms"] {
+            assert!(wait_budget(text).unwrap_err().contains("such as 50us"), "{text}");
+        }
+        assert!(wait_budget("3600001ms").unwrap_err().contains("at most an hour"));
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     if let Some(size) = &run.bulk_bytes_min {
         changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
     }
+    if let Some(us) = &run.wait_budget {
+        changes.insert("OVERTAKE_WAIT_BUDGET_US".to_owned(), us.into());
+    }
     if run.whole_bulk {
         changes.insert("OVERTAKE_WHOLE_BULK".to_owned(), "on".into());
     }
@@ -181,6 +184,7 @@ mod tests {
             deployment: Deployment::Preload,
             automatic: None,
             bulk_bytes_min: None,
+            wait_budget: None,
             whole_bulk: false,
             rules: None,
             config: None,
@@ -217,11 +221,13 @@ mod tests {
         let mut run = arguments();
         run.automatic = Some("demand".to_owned());
         run.bulk_bytes_min = Some("4M".to_owned());
-        run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
+        run.wait_budget = Some("50".to_owned());
+        assert_eq!(settings(&run).unwrap()["OVERTAKE_WAIT_BUDGET_US"], "50");
+        run.settings = vec![settings_of("wait_budget_us", "10"), settings_of("wait_budget_us", "30")];
         let changes = settings(&run).unwrap();
         assert_eq!(changes["OVERTAKE_AUTOMATIC"], "demand");
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
-        assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
+        assert_eq!(changes["OVERTAKE_WAIT_BUDGET_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
         assert!(!changes.contains_key("OVERTAKE_WHOLE_BULK"));
         run.whole_bulk = true;

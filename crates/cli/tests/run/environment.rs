@@ -36,20 +36,25 @@ fn variables_of_the_user_stay() {
 fn options_arrive_as_variables_with_absolute_paths() {
     let folder = Folder::new("run-options");
     std::fs::write(folder.path().join("rules.toml"), "").unwrap();
-    let print = "cd / && echo $OVERTAKE_BULK_BYTES_MIN $OVERTAKE_MAX_BLOCKING_US && ls $OVERTAKE_RULES";
+    let print = "cd / && echo $OVERTAKE_BULK_BYTES_MIN $OVERTAKE_WAIT_BUDGET_US && ls $OVERTAKE_RULES";
     let arguments =
-        ["--bulk-bytes-min", "4M", "--set", "max_blocking_us=30", "--rules", "rules.toml", "sh", "-c", print];
+        ["--bulk-bytes-min", "4M", "--set", "wait_budget_us=30", "--rules", "rules.toml", "sh", "-c", print];
     let output = run(&folder, &arguments, &[]);
     let rules = folder.path().canonicalize().unwrap().join("rules.toml");
     assert_eq!(text(&output.stdout), format!("4M 30\n{}\n", rules.display()), "{}", text(&output.stderr));
+    let output = run(&folder, &["--wait-budget", "2ms", "--", "sh", "-c", "echo $OVERTAKE_WAIT_BUDGET_US"], &[]);
+    assert_eq!(text(&output.stdout), "2000\n", "{}", text(&output.stderr));
+    let output = run(&folder, &["--wait-budget", "50", "--", "true"], &[]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("a whole number of us or ms, such as 50us"), "{said}");
 }
 
 #[test]
 fn variables_that_mean_nothing_are_told_with_the_nearest() {
     let folder = Folder::new("run-unknown");
-    let output = run(&folder, &["--", "true"], &[("OVERTAKE_MAX_BLOKING_US", "30")]);
+    let output = run(&folder, &["--", "true"], &[("OVERTAKE_WAIT_BUGET_US", "30")]);
     let said = text(&output.stderr);
-    assert!(output.status.success() && said.contains("is it OVERTAKE_MAX_BLOCKING_US?"), "{said}");
+    assert!(output.status.success() && said.contains("is it OVERTAKE_WAIT_BUDGET_US?"), "{said}");
 }
 
 #[test]

@@ -136,8 +136,7 @@ pub fn scatters() -> Cases<Scatter> {
         panel("host to device", vec![cloud(name, 2, dots.collect()), cloud("native", 1, vec![dot(100.0, 8_000.0, "")])])
     };
     let crowd = || {
-        let dots =
-            (0..60).map(|step| dot(90.0 + f64::from(step) / 20.0, 20.0 + f64::from(step % 3), "max_blocking_us=40"));
+        let dots = (0..60).map(|step| dot(90.0 + f64::from(step) / 20.0, 20.0 + f64::from(step % 3), "chunk_us=40"));
         panel("crowded", vec![cloud("all alike", 2, dots.collect())])
     };
     let extreme = || {
