@@ -647,7 +647,7 @@ struct overtake_task_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
     /**
@@ -657,7 +657,7 @@ struct overtake_task_spec {
      */
     struct overtake_task *const *after_launch;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_launch_count;
     /**
@@ -725,7 +725,7 @@ struct overtake_step_spec {
      */
     const size_t *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
 };
@@ -764,7 +764,7 @@ struct overtake_replay_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
 };
@@ -1064,7 +1064,7 @@ struct overtake_computation_spec {
      */
     const struct overtake_argument *arguments;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t arguments_count;
     /**
@@ -1108,7 +1108,7 @@ struct overtake_computation_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
     /**

@@ -81,7 +81,7 @@ private:
             check(OVERTAKE_ERROR_INVALID_ARGUMENT);
         }
         overtake_replay_spec spec = spec_;
-        spec.after = after_.data();
+        spec.after = detail::start(after_);
         spec.after_count = after_.size();
         spec.arguments = arguments_.release();
         spec.free_arguments = &detail::free_data<Arguments>;
@@ -162,7 +162,7 @@ private:
         spec.kind = kind;
         spec.name = name.c_str();
         spec.priority = priority;
-        spec.after = numbers.data();
+        spec.after = detail::start(numbers);
         spec.after_count = numbers.size();
         spec.data = new Function(std::move(function));
         spec.free_data = &detail::free_data<Function>;

@@ -100,8 +100,9 @@ class Template(calls.Owner):
         if any(step._template is not self for step in after):
             raise ValueError(f"task {name!r} comes after a step of another template")
         spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, name.encode(), priority)
-        spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
-        spec.after_count = len(after)
+        if after:
+            spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
+            spec.after_count = len(after)
         if kind in (base._HOST, base._LIGHT):
             spec.run = calls.answering("run_step", _RUN)
             given = lambda lane, addresses, replay: function(calls.alive[replay].function)

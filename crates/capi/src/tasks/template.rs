@@ -60,7 +60,7 @@ pub struct StepSpec {
     pub free_data: overtake_free_callback,
     /// Steps of the template that it comes after, or null: after_count numbers.
     pub after: *const usize,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
 }
 
@@ -86,7 +86,7 @@ pub struct ReplaySpec {
     pub free_arguments: overtake_free_callback,
     /// Tasks that it comes after, or null: after_count handles. That of a replay stands for all its tasks.
     pub after: *const *mut overtake_task,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
 }
 
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn overtake_template_add(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
         // SAFETY: the caller's promise.
-        let after = unsafe { sized::slice(CALL, "after", spec.after, spec.after_count) }?;
+        let after = unsafe { sized::list(CALL, "after", spec.after, spec.after_count) }?;
         let added = change(CALL, template, |state| {
             let State::Recording(recording, steps) = state else {
                 let text = format!("{CALL}: the template has been replayed: record task \"{name}\" in a new one");

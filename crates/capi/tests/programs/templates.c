@@ -108,7 +108,8 @@ static void replays(Tasks *tasks)
     for (int i = 0; i < REPLAYS; i++) {
         works[i] = new_work(7u * (unsigned)i);
         Replay replay = {.struct_size = sizeof replay, .priority = i % 2 ? 5 : 0, .arguments = &works[i]};
-        replay.free_arguments = free_arguments, replay.after = &before, replay.after_count = before != NULL;
+        replay.free_arguments = free_arguments;
+        replay.after = before ? &before : NULL, replay.after_count = before != NULL;
         Task *task = NULL;
         OK(overtake_template_replay(template, tasks, &replay, &task));
         if (before != NULL)
@@ -210,7 +211,10 @@ static void refusals(Tasks *tasks)
     wrong = fails, wrong.after = &unknown, wrong.after_count = 1;
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "a step that is none of the 0",
             overtake_template_add(template, &wrong, NULL));
-    REQUIRE(atomic_load(&freed) == freed_before + 3);
+    wrong.after_count = 0;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "after is set, but after_count is 0",
+            overtake_template_add(template, &wrong, NULL));
+    REQUIRE(atomic_load(&freed) == freed_before + 4);
     add(template, fails, NULL);
     Work work = {.in = NULL};
     Replay replay = {.struct_size = sizeof replay, .arguments = &work, .free_arguments = free_arguments};
@@ -218,6 +222,10 @@ static void refusals(Tasks *tasks)
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "the set of tasks is null",
             overtake_template_replay(template, NULL, &replay, &task));
     REQUIRE(work.is_freed && task == NULL);
+    replay.after = &task;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "after is set, but after_count is 0",
+            overtake_template_replay(template, tasks, &replay, &task));
+    replay.after = NULL;
     OK(overtake_template_replay(template, tasks, &replay, &task));
     REFUSED(OVERTAKE_ERROR_TASK_FAILED, "task \"fails\" failed: the cable is out", overtake_task_wait(task));
     OK(overtake_task_free(task));
