@@ -767,6 +767,11 @@ struct overtake_replay_spec {
      * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
+    /**
+     * How long overtake_template_replay waits for room in a full dispatcher, as in struct overtake_task_spec. A
+     * template of more tasks than the dispatcher has room for is refused at once.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**
@@ -2531,7 +2536,7 @@ int overtake_pipeline_release(struct overtake_pipeline_end *consumer);
 
 /**
  * Submits the replay of a template as a part of the frame in hand (overtake_template_replay), at its priority: `spec`
- * has a priority of 0. For the rest it is as overtake_pipeline_copy.
+ * has a priority and a room_timeout_ns of 0. For the rest it is as overtake_pipeline_copy.
  *
  * Threads: any, one at a time for an end.
  *
