@@ -55,7 +55,7 @@ static int fail(void *data)
 static int submit(Spec spec, Task *after, Task **task)
 {
     spec.struct_size = sizeof spec;
-    spec.after = &after, spec.after_count = after != NULL;
+    spec.after = after != NULL ? &after : NULL, spec.after_count = after != NULL;
     return overtake_submit(tasks, &spec, task);
 }
 

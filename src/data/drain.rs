@@ -109,14 +109,11 @@ impl Store {
         let mut held = order.enter(shared)?;
         let needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
-        // What one writer has written is not lost because another one fails.
-        let fetched = needs.apart().into_iter().try_for_each(|needs| {
-            transfers.extend(record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST))?);
-            Ok(())
-        });
+        let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
         drop(order);
         shared.pump(held);
-        fetched
+        transfers.extend(fetched?);
+        Ok(())
     }
 
     /// Waits until no task is left but those of open guards.

@@ -1,9 +1,10 @@
-//! The transfers that bring bytes to where they are used: one for each memory that they come from.
+//! The transfers that bring bytes to where they are used: one for each memory that they come from, and for bytes of the
+//! same tasks that have not ended. So one fails with those alone that write its bytes, and other uses may share it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use graph::{Location, Needs, Priority};
+use graph::{Fetch, Location, Needs, Priority};
 
 use crate::data::record::{Node, Record, State};
 use crate::data::transfer::Transfer;
@@ -47,12 +48,11 @@ impl Record {
             near.extend(self.needs(&part.bytes, place).fetches);
         }
         let mut handles = Vec::new();
-        while let Some(first) = near.first() {
-            let from = first.from;
-            let (these, others): (Vec<_>, Vec<_>) = near.into_iter().partition(|fetch| fetch.from == from);
+        while let Some(Fetch { from, after, .. }) = near.first().cloned() {
+            let is_beside = |fetch: &Fetch<Node>| fetch.from == from && fetch.after == after;
+            let (these, others): (Vec<_>, Vec<_>) = near.into_iter().partition(is_beside);
             near = others;
-            let (parts, after): (_, Vec<Vec<Node>>) = these.into_iter().map(|it| (it.bytes, it.after)).unzip();
-            let after = after.into_iter().flatten().collect();
+            let parts = these.into_iter().map(|fetch| fetch.bytes).collect();
             let transfer = Transfer { record: self, from, to: place, parts, after };
             let handle = transfer.append(held, task.0, task.1)?;
             let mut state = hal::locks::lock(&self.state);

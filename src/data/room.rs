@@ -116,12 +116,8 @@ impl Store {
         let mut held = order.enter(&shared)?;
         let has_host = hal::locks::lock(&record.state).host.is_some();
         let needs = record.needs_to_leave(place).filter(|needs| needs.fetches.is_empty() || has_host);
-        let written = needs.map(|needs| {
-            // Bytes are not lost because others are.
-            let mut apart = needs.apart().into_iter();
-            apart
-                .try_for_each(|needs| record.fetch(&mut held, needs, Location::Host, ("make room", priority)).map(drop))
-        });
+        let written =
+            needs.map(|needs| record.fetch(&mut held, needs, Location::Host, ("make room", priority)).map(drop));
         let mut gone = None;
         if let Some(Ok(())) = &written {
             let mut state = hal::locks::lock(&record.state);

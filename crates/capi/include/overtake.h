@@ -647,7 +647,7 @@ struct overtake_task_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
     /**
@@ -657,7 +657,7 @@ struct overtake_task_spec {
      */
     struct overtake_task *const *after_launch;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_launch_count;
     /**
@@ -725,7 +725,7 @@ struct overtake_step_spec {
      */
     const size_t *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
 };
@@ -764,9 +764,14 @@ struct overtake_replay_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
+    /**
+     * How long overtake_template_replay waits for room in a full dispatcher, as in struct overtake_task_spec. A
+     * template of more tasks than the dispatcher has room for is refused at once.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**
@@ -1064,7 +1069,7 @@ struct overtake_computation_spec {
      */
     const struct overtake_argument *arguments;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t arguments_count;
     /**
@@ -1108,7 +1113,7 @@ struct overtake_computation_spec {
      */
     struct overtake_task *const *after;
     /**
-     * Their number.
+     * Their number: 0 with null, and not otherwise.
      */
     size_t after_count;
     /**
@@ -2531,7 +2536,7 @@ int overtake_pipeline_release(struct overtake_pipeline_end *consumer);
 
 /**
  * Submits the replay of a template as a part of the frame in hand (overtake_template_replay), at its priority: `spec`
- * has a priority of 0. For the rest it is as overtake_pipeline_copy.
+ * has a priority and a room_timeout_ns of 0. For the rest it is as overtake_pipeline_copy.
  *
  * Threads: any, one at a time for an end.
  *

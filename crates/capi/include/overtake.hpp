@@ -400,6 +400,12 @@ template <typename Several> void add(std::vector<overtake_task *> &handles, cons
         add(handles, each);
 }
 
+/* Their array for the library: null if there are none. */
+template <typename T> const T *start(const std::vector<T> &elements) noexcept
+{
+    return elements.empty() ? nullptr : elements.data();
+}
+
 } // namespace detail
 
 inline void lane::completes(const task &other) const { check(overtake_lane_completes(handle_, other.get())); }
@@ -502,9 +508,9 @@ private:
         overtake_task *handle = nullptr;
         spec_.name = name_.c_str();
         spec_.room_timeout_ns = room_timeout_ns;
-        spec_.after = after_.data();
+        spec_.after = detail::start(after_);
         spec_.after_count = after_.size();
-        spec_.after_launch = after_launch_.data();
+        spec_.after_launch = detail::start(after_launch_);
         spec_.after_launch_count = after_launch_.size();
         overtake_task_spec spec = spec_;
         callee_.give(spec);

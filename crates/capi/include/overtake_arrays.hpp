@@ -333,9 +333,9 @@ private:
     {
         overtake_task *handle = nullptr;
         spec_.name = name_.c_str();
-        spec_.arguments = arguments_.data();
+        spec_.arguments = detail::start(arguments_);
         spec_.arguments_count = arguments_.size();
-        spec_.after = after_.data();
+        spec_.after = detail::start(after_);
         spec_.after_count = after_.size();
         spec_.room_timeout_ns = room_timeout_ns;
         overtake_computation_spec spec = spec_;

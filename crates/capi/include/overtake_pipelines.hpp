@@ -71,7 +71,7 @@ private:
         spec.struct_size = sizeof spec;
         spec.kind = kind;
         spec.name = name.c_str();
-        spec.after = before.data();
+        spec.after = detail::start(before);
         spec.after_count = before.size();
         callee.give(spec);
         check(overtake_pipeline_submit(end_, &spec, &handle));

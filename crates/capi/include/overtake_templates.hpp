@@ -56,12 +56,13 @@ public:
         return *this;
     }
     /* The task stands for all tasks of the replay. */
-    task submit(const tasks &set)
+    task submit(const tasks &set) { return submit_waiting(set, 0); }
+    /* Waits for room in a full dispatcher. In the function of a task that is refused. */
+    task submit_when_room(const tasks &set) { return submit_waiting(set, OVERTAKE_FOR_EVER); }
+    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK. */
+    task submit_within(const tasks &set, std::chrono::nanoseconds span)
     {
-        overtake_task *handle = nullptr;
-        overtake_replay_spec spec = described();
-        check(overtake_template_replay(recorded_, set.get(), &spec, &handle));
-        return task(handle);
+        return submit_waiting(set, detail::timeout(span));
     }
     /* As a part of the frame that an end of a pipeline has in hand, at its priority. */
     task submit(overtake_pipeline_end *end)
@@ -73,6 +74,14 @@ public:
     }
 
 private:
+    task submit_waiting(const tasks &set, std::int64_t room_timeout_ns)
+    {
+        overtake_task *handle = nullptr;
+        overtake_replay_spec spec = described();
+        spec.room_timeout_ns = room_timeout_ns;
+        check(overtake_template_replay(recorded_, set.get(), &spec, &handle));
+        return task(handle);
+    }
     /* The library frees the arguments from here on, also if it refuses the replay. */
     overtake_replay_spec described()
     {
@@ -81,7 +90,7 @@ private:
             check(OVERTAKE_ERROR_INVALID_ARGUMENT);
         }
         overtake_replay_spec spec = spec_;
-        spec.after = after_.data();
+        spec.after = detail::start(after_);
         spec.after_count = after_.size();
         spec.arguments = arguments_.release();
         spec.free_arguments = &detail::free_data<Arguments>;
@@ -162,7 +171,7 @@ private:
         spec.kind = kind;
         spec.name = name.c_str();
         spec.priority = priority;
-        spec.after = numbers.data();
+        spec.after = detail::start(numbers);
         spec.after_count = numbers.size();
         spec.data = new Function(std::move(function));
         spec.free_data = &detail::free_data<Function>;

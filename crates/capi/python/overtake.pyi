@@ -217,7 +217,13 @@ class Template:
     ) -> Callable[[_StepRun], Step]: ...
     def fix(self) -> Self: ...
     def replay(
-        self, tasks: Tasks, arguments: Any = None, priority: int = 0, device: int = 0, after: _Tasks = ()
+        self,
+        tasks: Tasks,
+        arguments: Any = None,
+        priority: int = 0,
+        device: int = 0,
+        after: _Tasks = (),
+        room_timeout: float | None = 0,
     ) -> Task[None]: ...
 
 # Arrays.

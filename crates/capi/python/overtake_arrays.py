@@ -379,7 +379,8 @@ class Arrays(calls.Owner):
         spec = _ComputationSpec(ctypes.sizeof(_ComputationSpec), priority, name.encode(), held, retries)
         spec.is_on_device, spec.device = on is not None, on or 0
         spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
-        spec.arguments, spec.arguments_count = ctypes.addressof(spec.kept[1]), len(arguments)
+        spec.arguments = ctypes.addressof(spec.kept[1]) if arguments else None
+        spec.arguments_count = len(arguments)
         spec.after, spec.after_count = base._handles(after)
         return spec
 

@@ -286,8 +286,10 @@ def _listed(tasks):
 
 
 def _handles(tasks):
-    """The array of their handles, which keeps the tasks, and its length."""
+    """The array of their handles, which keeps the tasks, and its length; null for none."""
     tasks = _listed(tasks)
+    if not tasks:
+        return None, 0
     handles = (ctypes.c_void_p * len(tasks))(*(task._handle for task in tasks))
     handles.kept = tasks
     return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(tasks)

@@ -15,6 +15,7 @@ dispatcher. Several replays may be under way at once: then a function is called 
 
 import ctypes
 
+import overtake
 import overtake_calls as calls
 import overtake_tasks as base
 
@@ -38,6 +39,7 @@ class _ReplaySpec(ctypes.Structure):
         *[("struct_size", ctypes.c_uint32), ("priority", ctypes.c_int), ("device", ctypes.c_uint32)],
         *[("reserved", ctypes.c_uint32), ("arguments", ctypes.c_size_t), ("free_arguments", calls.FREE)],
         *[("after", ctypes.POINTER(ctypes.c_void_p)), ("after_count", ctypes.c_size_t)],
+        *[("room_timeout_ns", ctypes.c_int64)],
     ]
 
 
@@ -100,8 +102,9 @@ class Template(calls.Owner):
         if any(step._template is not self for step in after):
             raise ValueError(f"task {name!r} comes after a step of another template")
         spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, name.encode(), priority)
-        spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
-        spec.after_count = len(after)
+        if after:
+            spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
+            spec.after_count = len(after)
         if kind in (base._HOST, base._LIGHT):
             spec.run = calls.answering("run_step", _RUN)
             given = lambda lane, addresses, replay: function(calls.alive[replay].function)
@@ -118,11 +121,17 @@ class Template(calls.Owner):
         calls.call("template_fix", self._handle)
         return self
 
-    def replay(self, tasks, arguments=None, priority=0, device=0, after=()):
+    def replay(self, tasks, arguments=None, priority=0, device=0, after=(), room_timeout=0):
         """Submits all tasks, as tasks of this set, with these arguments and at least this priority. Returns a task that
-        stands for all of them. The first replay ends the recording."""
+        stands for all of them. The first replay ends the recording. `room_timeout` is as for `overtake.Tasks`."""
         spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
         spec.after, spec.after_count = base._handles(after)
-        work = calls.Work()
-        spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
-        return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
+        for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
+            # From here on the library frees them, also if the call fails.
+            work = calls.Work()
+            spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
+            try:
+                return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
+            except overtake.Error as error:
+                if is_last or error.code != calls.WOULD_BLOCK:
+                    raise

@@ -91,6 +91,26 @@ pub unsafe fn slice<'a, T>(call: &str, name: &str, start: *const T, count: usize
     }
 }
 
+/// The elements of an array of a structure, whose field behind it has their number. Where the program has set one of
+/// the two alone, it has forgotten the other, and what it asked for would be lost.
+///
+/// # Safety
+/// As for [`slice`].
+pub unsafe fn list<'a, T>(call: &str, name: &str, start: *const T, count: usize) -> Outcome<&'a [T]> {
+    match (start.is_null(), count) {
+        (false, 0) => Err(Failure::argument(&format!(
+            "{call}: {name} is set, but {name}_count is 0: set {name}_count to the number of its elements, or {name} \
+             to null"
+        ))),
+        (true, 1..) => Err(Failure::argument(&format!(
+            "{call}: {name} is null, but {name}_count is {count}: set {name} to an array of so many elements, or \
+             {name}_count to 0"
+        ))),
+        // SAFETY: passed on to the caller.
+        _ => unsafe { slice(call, name, start, count) },
+    }
+}
+
 /// The size of a structure, as its first field has it.
 pub fn bytes_of<T>() -> u32 {
     u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
@@ -151,6 +171,23 @@ mod tests {
                 let refused = slice("call", "after", numbers.as_ptr(), count).unwrap_err();
                 assert!(said(refused).ends_with("more than there is memory for"), "{count}");
             }
+        }
+    }
+
+    #[test]
+    fn an_array_of_a_structure_and_its_number_are_both_set_or_neither() {
+        let numbers = [1_u64, 2];
+        let said = |failure: Failure| failure.text.to_str().unwrap().to_owned();
+        // SAFETY: the array has as many elements as it says, or is refused without a look at it.
+        unsafe {
+            assert_eq!(list("call", "after", numbers.as_ptr(), 2), Ok(&numbers[..]));
+            assert_eq!(list("call", "after", std::ptr::null::<u64>(), 0), Ok(&[][..]));
+            let refused = said(list("call", "after", numbers.as_ptr(), 0).unwrap_err());
+            let cure = "set after_count to the number of its elements, or after to null";
+            assert_eq!(refused, format!("call: after is set, but after_count is 0: {cure}"));
+            let refused = said(list("call", "after", std::ptr::null::<u64>(), 3).unwrap_err());
+            let cure = "set after to an array of so many elements, or after_count to 0";
+            assert_eq!(refused, format!("call: after is null, but after_count is 3: {cure}"));
         }
     }
 

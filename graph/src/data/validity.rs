@@ -355,19 +355,6 @@ impl<N: Clone + PartialEq> Needs<N> {
         Needs { fetches: Vec::new(), arrivals, writers, writers_of_relaxed, lost: None, is_unwritten: false }
     }
 
-    /// The copies alone, apart by the nodes that they come after: each does not fail with those of others.
-    #[must_use]
-    pub fn apart(self) -> Vec<Needs<N>> {
-        let mut all: Vec<Needs<N>> = Vec::new();
-        for fetch in self.fetches {
-            match all.iter_mut().find(|needs| needs.fetches[0].after == fetch.after) {
-                Some(needs) => needs.fetches.push(fetch),
-                None => all.push(Needs { fetches: vec![fetch], ..Needs::none() }),
-            }
-        }
-        all
-    }
-
     fn add(&mut self, bytes: Range<u64>, copies: &Copies<N>, place: Location, nearness: &impl Fn(Location) -> f64) {
         match &copies.contents {
             Contents::Unwritten => self.is_unwritten = true,

@@ -148,6 +148,25 @@ pub fn of_writers(rig: &Rig) -> Outcome {
     Ok(bed.arrays.wait()?)
 }
 
+/// A transfer for several uses fails with the writer of its own bytes alone: who asks for others has them.
+pub fn of_the_writer_of_a_part(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
+    let half = |at: usize| at * COUNT / 2..(at + 1) * COUNT / 2;
+    let adds = |at| doors::add_parts(&bed, "adds", (&source, half(at)), (&source, half(at)), (&sum, half(at)));
+    let (first, second) = (adds(0).held().submit()?, adds(1).held().submit()?);
+    let all = bed.arrays.host("all", (read(&sum),), |_| Ok(())).submit()?;
+    let one = read(&sum).part(half(0)).to_host()?;
+    ensure!(second.cancel()?, "it is held");
+    first.release()?;
+    one.wait()?;
+    ensure!(is_left_out(&all.wait()), "{:?}", all.outcome());
+    same("the first half", &read(&sum).part(half(0)).open()?[1], &2.0)?;
+    ensure!(is_left_out(&read(&sum).part(half(1)).open().map(drop)), "the other one is lost");
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
 /// Threads cancel computations while another one has them start: each runs once, or not at all, and says so.
 pub fn beside_their_start(rig: &Rig) -> Outcome {
     const TASKS: u32 = 60;

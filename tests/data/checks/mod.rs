@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod adopted;
+mod cancelled;
 mod cancels;
 mod checked;
 mod devices;
@@ -46,7 +47,8 @@ macro_rules! checks {
 pub const ALL: &[(&str, Check)] = checks! {
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out
         has_the_results_beside_a_failure;
-    cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers beside_their_start;
+    cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers of_the_writer_of_a_part
+        beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
         by_a_threshold of_templates counts_once pinned;

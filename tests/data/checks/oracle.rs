@@ -4,10 +4,23 @@ use std::ops::Range;
 
 use crate::failure::{Outcome, same};
 
+/// What becomes of a step, or of an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It runs, and the element is there.
+    #[default]
+    Good,
+    /// Some elements of a result of reductions are lost, and others with them if it is combined later.
+    Either,
+    /// It was cancelled, or needs what one that was cancelled should have written.
+    Lost,
+}
+
 /// An element, and where it is up to date.
 #[derive(Clone, Copy, Default)]
 struct Element {
     value: f32,
+    fate: Fate,
     is_written: bool,
     on_host: bool,
     /// A bit for each device.
@@ -93,6 +106,27 @@ impl Oracle {
         uses.iter().filter(|(_, how)| reads(*how)).all(|(part, _)| is_written(part))
     }
 
+    /// What becomes of a step with these uses, if it is not cancelled.
+    pub fn fate(&self, uses: &[(Part, How)]) -> Fate {
+        let of = |part: &Part| self.arrays[part.array][part.elements.clone()].iter().map(|it| it.fate).max();
+        let needed = uses.iter().filter(|(_, how)| *how != How::Discards);
+        // A reduction begins without the elements that it is combined with.
+        let fates = needed.map(|(part, how)| match of(part).unwrap_or_default() {
+            Fate::Lost if how.is_reduction() => Fate::Either,
+            fate => fate,
+        });
+        fates.max().unwrap_or_default()
+    }
+
+    /// A step with these uses, which has this fate, has been submitted.
+    pub fn fares(&mut self, uses: &[(Part, How)], fate: Fate) {
+        for (part, how) in uses.iter().filter(|(_, how)| *how != How::Reads) {
+            for it in &mut self.arrays[part.array][part.elements.clone()] {
+                it.fate = if how.is_reduction() { it.fate.max(fate) } else { fate };
+            }
+        }
+    }
+
     /// Combines the results of reductions on the host that come before a step, also before one that is not possible.
     pub fn combines(&mut self, uses: &[(Part, How)]) {
         let has_order =
@@ -101,6 +135,11 @@ impl Oracle {
         let (now, later): (Vec<_>, Vec<_>) = results.into_iter().partition(|(part, how)| has_order(part, *how));
         self.results = later;
         for (part, _) in now {
+            let elements = &mut self.arrays[part.array][part.elements.clone()];
+            if elements.iter().any(|it| it.fate != Fate::Good) {
+                // It is combined as a whole, and those that are there may be lost with the others.
+                elements.iter_mut().for_each(|it| it.fate = it.fate.max(Fate::Either));
+            }
             self.takes(Place::Host, &[(part, How::ReadsAndWrites)]);
         }
     }
@@ -154,12 +193,12 @@ impl Oracle {
         self.results.retain(|(part, _)| part.array != array);
     }
 
-    /// The parts of an array that are written, in their order.
+    /// The parts of an array that are written, in their order, each of one fate.
     pub fn written(&self, array: usize) -> Vec<Range<usize>> {
-        let mut parts: Vec<Range<usize>> = Vec::new();
-        for at in (0..self.arrays[array].len()).filter(|at| self.arrays[array][*at].is_written) {
+        let (elements, mut parts) = (&self.arrays[array], Vec::<Range<usize>>::new());
+        for at in (0..elements.len()).filter(|at| elements[*at].is_written) {
             match parts.last_mut() {
-                Some(last) if last.end == at => last.end = at + 1,
+                Some(last) if last.end == at && elements[last.start].fate == elements[at].fate => last.end = at + 1,
                 _ => parts.push(at..at + 1),
             }
         }

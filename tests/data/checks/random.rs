@@ -1,14 +1,16 @@
-//! Random programs: kernels, functions, reductions, replays of templates, readers that are cancelled and accesses of
-//! the host with parts of arrays, in all modes and priorities.
-//! The values are those of the same steps one after another, and not a byte moves that they do not ask for.
+//! Random programs: kernels, functions, reductions, replays of templates, steps that are cancelled and accesses of the
+//! host with parts of arrays, in all modes and priorities.
+//! The values are those of the same steps one after another, and not a byte moves that they do not ask for. What needs
+//! the results of a cancelled step fails with it, and nothing else does.
 
 use overtake::Priority;
 use overtake::data::{Array, ArrayOptions, Computation, Max, Sum, discard, read, read_write, reduce, write};
 use overtake::heap::HeapOptions;
-use overtake::task::{Handle, More};
+use overtake::task::{Error, Handle};
 
 use crate::bed::{self, Bed};
-use crate::checks::oracle::{How, Moved, Oracle, Part, Place};
+use crate::checks::cancelled::is_cancelled;
+use crate::checks::oracle::{Fate, How, Moved, Oracle, Part, Place};
 use crate::checks::replays::Recorded;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -40,6 +42,19 @@ pub const SMALL: Size = Size { arrays: 3, elements: 24, fits: true, names_device
 const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false, ..SMALL };
 const LARGE_BYTES: u64 = 4 * LARGE.elements as u64;
 
+/// What is done with a step.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Next {
+    #[default]
+    Runs,
+    /// It is held, and released later.
+    IsHeld,
+    /// It is held, and cancelled later.
+    IsHeldInVain,
+    /// It is cancelled at once, and may have started.
+    IsCancelled,
+}
+
 pub struct Program<'b> {
     pub bed: &'b Bed,
     pub prng: Prng,
@@ -47,7 +62,16 @@ pub struct Program<'b> {
     pub arrays: Vec<Array<f32>>,
     pub recorded: Recorded,
     /// The last tasks, which may have ended.
-    last: Vec<Handle>,
+    pub last: Vec<Handle>,
+    /// All tasks with what becomes of them.
+    pub fates: Vec<(Handle, Fate)>,
+    /// Programs that cancel writers, whose transfers are not counted: some are made and some not.
+    pub cancels_writers: bool,
+    /// How many it has cancelled.
+    pub cancelled: u64,
+    /// The way of the next step, and the step itself.
+    pub next: Next,
+    pub chosen: Option<(Handle, Fate)>,
     pub size: Size,
 }
 
@@ -57,7 +81,9 @@ impl<'b> Program<'b> {
         let oracle = Oracle::new(size.arrays, size.elements, size.has_links);
         let mut prng = Prng::new(seed);
         let recorded = Recorded::new(bed, &mut prng)?;
-        Ok(Program { bed, prng, oracle, arrays, recorded, last: Vec::new(), size })
+        let (last, fates, cancels_writers) = (Vec::new(), Vec::new(), prng.below(2) == 0);
+        let (cancelled, next, chosen) = (0, Next::Runs, None);
+        Ok(Program { bed, prng, oracle, arrays, recorded, last, fates, cancels_writers, cancelled, next, chosen, size })
     }
 
     /// Some elements of any array.
@@ -80,20 +106,50 @@ impl<'b> Program<'b> {
     }
 
     /// Submits a step, which must be refused exactly if it reads elements that were never written.
-    fn submit(&mut self, place: Place, uses: &[(Part, How)], step: Computation<'_>) -> Result<bool, Failure> {
+    pub fn submit(&mut self, place: Place, uses: &[(Part, How)], step: Computation<'_>) -> Result<bool, Failure> {
         let is_possible = self.oracle.is_possible(uses);
+        let next = std::mem::take(&mut self.next);
+        let step = if matches!(next, Next::IsHeld | Next::IsHeldInVain) { step.held() } else { step };
         let submitted = step.submit();
         self.oracle.combines(uses);
         ensure!(submitted.is_ok() == is_possible, "it is possible: {is_possible}, and {submitted:?}");
         if is_possible {
             self.oracle.uses(place, uses);
         }
-        self.last.extend(submitted);
+        if let Ok(task) = submitted {
+            let own = self.oracle.fate(uses);
+            let is_lost = next == Next::IsHeldInVain || (next == Next::IsCancelled && task.cancel()?);
+            let fate = if is_lost { Fate::Lost } else { own };
+            self.oracle.fares(uses, fate);
+            if next != Next::Runs {
+                let has_to_wait = if next == Next::IsCancelled { Fate::Either } else { own };
+                self.chosen = Some((task.clone(), has_to_wait));
+            }
+            self.fates.push((task.clone(), fate));
+            self.last.push(task);
+        }
         Ok(is_possible)
     }
 
+    /// An access of the host with this use has been opened, or refused. Returns whether it is open: where it is not,
+    /// the elements are as they were.
+    pub fn opens(&mut self, place: Place, uses: &[(Part, How)], opened: Result<(), &Error>) -> Result<bool, Failure> {
+        let is_possible = self.oracle.is_possible(uses);
+        self.oracle.combines(uses);
+        let fate = self.oracle.fate(uses);
+        let is_open = opened.is_ok();
+        let is_right = is_open == (is_possible && fate != Fate::Lost) || (is_possible && fate == Fate::Either);
+        let is_told = is_open || !is_possible || opened.is_err_and(is_cancelled);
+        ensure!(is_right && is_told, "it is possible: {is_possible}, {fate:?}, and {opened:?}");
+        if is_open {
+            self.oracle.uses(place, uses);
+            self.oracle.fares(uses, Fate::Good);
+        }
+        Ok(is_open)
+    }
+
     /// A kernel adds two parts, in place or to another part.
-    fn kernel(&mut self) -> Outcome {
+    pub fn kernel(&mut self) -> Outcome {
         let left = self.part();
         let count = left.elements.len();
         let right = self.part_of(count);
@@ -128,7 +184,7 @@ impl<'b> Program<'b> {
     }
 
     /// A function of the host: each element of a part becomes that of another one, and one more.
-    fn function(&mut self) -> Outcome {
+    pub fn function(&mut self) -> Outcome {
         let from = self.part();
         let to = self.part_of(from.elements.len());
         if from.overlaps(&to) {
@@ -155,7 +211,7 @@ impl<'b> Program<'b> {
     }
 
     /// A kernel adds a part to another one, or a function of the host has its greater elements there. Both may overlap.
-    fn reduction(&mut self) -> Outcome {
+    pub fn reduction(&mut self) -> Outcome {
         let from = self.part();
         let (count, to) = (from.elements.len(), self.part_of(from.elements.len()));
         let (priority, device, how) =
@@ -189,13 +245,14 @@ impl<'b> Program<'b> {
     fn look(&mut self) -> Outcome {
         let part = self.part();
         let uses = [(part.clone(), How::Reads)];
-        let guard = read(&self.arrays[part.array]).part(part.elements.clone()).open();
-        self.oracle.combines(&uses);
-        ensure!(guard.is_ok() == self.oracle.is_possible(&uses), "{guard:?}");
-        if let Ok(seen) = guard {
-            self.oracle.uses(Place::Host, &uses);
-            self.oracle.check("the host's view", &part, &seen)?;
+        let arrays = std::mem::take(&mut self.arrays);
+        let guard = read(&arrays[part.array]).part(part.elements.clone()).open();
+        self.opens(Place::Host, &uses, guard.as_ref().map(drop))?;
+        if let Ok(seen) = &guard {
+            self.oracle.check("the host's view", &part, seen)?;
         }
+        drop(guard);
+        self.arrays = arrays;
         Ok(())
     }
 
@@ -212,11 +269,9 @@ impl<'b> Program<'b> {
             _ => read_write(&array),
         };
         let opened = ways.part(part.elements.clone()).open();
-        self.oracle.combines(&uses);
-        ensure!(opened.is_ok() == self.oracle.is_possible(&uses), "{opened:?}");
+        self.opens(Place::Host, &uses, opened.as_ref().map(drop))?;
         let mut values = Vec::new();
         if let Ok(mut guard) = opened {
-            self.oracle.uses(Place::Host, &uses);
             guard.iter_mut().for_each(|element| *element = self.prng.below(100) as f32);
             values = guard.to_vec();
             self.oracle.set(&part, &values);
@@ -237,8 +292,9 @@ impl<'b> Program<'b> {
             let sum = discard(&self.arrays[target.array]).part(target.elements.clone());
             let of = || read(array).part(part.elements.clone());
             let step = doors::add_uses(self.bed, "beside a guard", (of(), of(), sum), count);
-            step.priority(priority).on(device).submit()?;
-            self.oracle.uses(Place::Device(device), &[(part.clone(), How::Reads), (target.clone(), How::Discards)]);
+            let uses = [(part.clone(), How::Reads), (target.clone(), How::Discards)];
+            let is_done = self.submit(Place::Device(device), &uses, step.priority(priority).on(device))?;
+            ensure!(is_done, "its elements are written");
             let doubled: Vec<f32> = self.oracle.values(part).iter().map(|value| value + value).collect();
             self.oracle.set(&target, &doubled);
         }
@@ -246,7 +302,7 @@ impl<'b> Program<'b> {
     }
 
     /// Elements are brought to a place before they are asked for.
-    fn bring(&mut self) -> Outcome {
+    pub fn bring(&mut self) -> Outcome {
         let (part, device) = (self.part(), self.device());
         let place = self.prng.pick(&[Place::Host, Place::Device(device)]);
         let (uses, priority) = ([(part.clone(), How::Reads)], self.priority());
@@ -254,8 +310,9 @@ impl<'b> Program<'b> {
         let brought = if place == Place::Host { bringing.to_host() } else { bringing.to(device) };
         self.oracle.combines(&uses);
         ensure!(brought.is_ok() == self.oracle.is_possible(&uses), "{brought:?}");
-        if brought.is_ok() {
+        if let Ok(brought) = brought {
             self.oracle.uses(place, &uses);
+            self.fates.push((brought, self.oracle.fate(&uses)));
         }
         Ok(())
     }
@@ -265,26 +322,6 @@ impl<'b> Program<'b> {
         let array = self.prng.below(self.size.arrays as u64) as usize;
         self.arrays[array] = self.bed.arrays.array(&[self.size.elements])?;
         self.oracle.clear(array);
-        Ok(())
-    }
-
-    /// A reader is cancelled. Steps that write what it reads come behind it, and run.
-    fn cancels(&mut self) -> Outcome {
-        let (part, priority, device) = (self.part(), self.priority(), self.device());
-        let (bed, arrays) = (self.bed, std::mem::take(&mut self.arrays));
-        let uses = (read(&arrays[part.array]).part(part.elements.clone()),);
-        let step = bed.arrays.launch("cancelled", uses, |_, _| Ok(More::Done)).priority(priority).held();
-        let step = if self.size.names_devices { step.on(device) } else { step };
-        let is_there = self.submit(Place::Device(device), &[(part, How::Reads)], step);
-        self.arrays = arrays;
-        let Some(reader) = self.last.last().filter(|_| matches!(is_there, Ok(true))).cloned() else {
-            return is_there.map(drop);
-        };
-        // A full device would wait for it.
-        for _ in 0..if self.size.fits { self.prng.below(4) } else { 0 } {
-            if self.prng.below(2) == 0 { self.kernel() } else { self.function() }?;
-        }
-        ensure!(reader.cancel()?, "it is held");
         Ok(())
     }
 
@@ -301,7 +338,7 @@ impl<'b> Program<'b> {
     }
 
     fn step(&mut self) -> Outcome {
-        match self.prng.below(25) {
+        match self.prng.below(27) {
             0..6 => self.kernel(),
             6..9 => self.function(),
             9 | 10 => self.look(),
@@ -310,7 +347,8 @@ impl<'b> Program<'b> {
             16..20 => self.reduction(),
             20 | 21 => self.raise(),
             22 => self.replays(),
-            23.. => self.cancels(),
+            23 | 24 => self.cancels_reader(),
+            25.. if self.cancels_writers => self.cancels_writer(),
             _ => self.renew(),
         }
     }
@@ -320,17 +358,23 @@ impl<'b> Program<'b> {
         for array in 0..self.size.arrays {
             for elements in self.oracle.written(array) {
                 let part = Part { array, elements: elements.clone() };
-                let seen = read(&self.arrays[array]).part(elements).open()?;
-                self.oracle.uses(Place::Host, &[(part.clone(), How::Reads)]);
-                self.oracle.check("the end", &part, &seen)?;
+                let arrays = std::mem::take(&mut self.arrays);
+                let seen = read(&arrays[array]).part(elements).open();
+                self.opens(Place::Host, &[(part.clone(), How::Reads)], seen.as_ref().map(drop))?;
+                if let Ok(seen) = &seen {
+                    self.oracle.check("the end", &part, seen)?;
+                }
+                drop(seen);
+                self.arrays = arrays;
             }
         }
-        if !self.size.fits || !self.size.names_devices {
+        self.check_fates()?;
+        if !self.size.fits || !self.size.names_devices || self.cancels_writers {
             return Ok(());
         }
         let now = moved(self.bed);
         let to_devices = now.to_devices - before.to_devices;
-        let moved = Moved { to_devices, to_host: now.to_host - before.to_host };
+        let moved = Moved { to_devices, to_host: now.to_host.wrapping_sub(before.to_host) };
         same("the bytes that have moved", &moved, &self.oracle.moved)
     }
 }
@@ -338,23 +382,30 @@ impl<'b> Program<'b> {
 fn moved(bed: &Bed) -> Moved {
     let statistics = bed.arrays.statistics();
     let to_devices = statistics.upload_bytes + statistics.between_device_bytes;
-    // How many results of reductions there are depends on the times at which tasks end.
-    Moved { to_devices, to_host: statistics.download_bytes - statistics.combined_bytes }
+    // How many results of reductions there are depends on the times at which tasks end. Lost ones move nothing.
+    Moved { to_devices, to_host: statistics.download_bytes.wrapping_sub(statistics.combined_bytes) }
 }
 
-fn run(bed: &Bed, size: Size, seed: u64) -> Outcome {
+/// Returns how many steps were cancelled in it.
+fn run(bed: &Bed, size: Size, seed: u64) -> Result<u64, Failure> {
     let mut program = Program::new(bed, size, seed)?;
     let before = moved(bed);
+    if program.cancels_writers {
+        program.begins()?;
+    }
     for _ in 0..STEPS {
         program.step()?;
     }
-    program.check(before)
+    program.check(before)?;
+    Ok(program.cancelled)
 }
 
 pub fn run_all(bed: &Bed, size: Size, programs: u64) -> Outcome {
+    let mut cancelled = 0;
     for seed in 0..programs {
-        run(bed, size, seed).map_err(|error| Failure::from_text(format!("program {seed}: {error}")))?;
+        cancelled += run(bed, size, seed).map_err(|error| Failure::from_text(format!("program {seed}: {error}")))?;
     }
+    ensure!(cancelled > programs / 4, "few steps that write were cancelled: {cancelled} in {programs} programs");
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
     ensure!(bed.arrays.failure().is_none(), "{:?}", bed.arrays.failure());

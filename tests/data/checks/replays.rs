@@ -8,7 +8,7 @@ use crate::bed::Bed;
 use crate::checks::oracle::{How, Place};
 use crate::checks::random::Program;
 use crate::doors::{self, Lent};
-use crate::failure::{Outcome, ensure};
+use crate::failure::Outcome;
 use crate::prng::Prng;
 
 /// A step of a template.
@@ -81,12 +81,7 @@ impl Program<'_> {
         let arrays = std::mem::take(&mut self.arrays);
         for (part, how) in &uses {
             let one = read_write(&arrays[part.array]).part(part.elements.clone()).lend(device);
-            let uses = [(part.clone(), *how)];
-            self.oracle.combines(&uses);
-            ensure!(one.is_ok() == self.oracle.is_possible(&uses), "{one:?}");
-            if one.is_ok() {
-                self.oracle.uses(Place::Device(device), &uses);
-            }
+            self.opens(Place::Device(device), &[(part.clone(), *how)], one.as_ref().map(drop))?;
             lent.extend(one);
         }
         let mut ends: Vec<Handle> = Vec::new();

@@ -48,6 +48,7 @@ pub fn of_parts(rig: &Rig) -> Outcome {
     doors::add_parts(&bed, "second", part(50..250), part(100..300), (&sum, 100..300)).submit()?;
     // 50..100 and 200..250 for the left, then 250..300 for the right.
     bed.transfers("the rest of 50 to 300", (3, 1000), (0, 0))?;
+    bed.arrays.wait()?;
     let seen = sum.read()?;
     bed.transfers("the sums", (3, 1000), (1, 1200))?;
     for at in 0..COUNT {

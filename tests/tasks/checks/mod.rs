@@ -71,7 +71,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     physx: turns phases fork join sync_points;
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another
         one_is_cancelled_beside_another panics futures given_up;
-    random: bytes failures failures_of_each;
+    random: bytes failures failures_of_each cancels;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
     repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
         without_room_for_an_order;

@@ -1,5 +1,5 @@
-//! Random graphs of tasks: the bytes are those of a serial run, each task runs once, and of those after a failed one
-//! none runs.
+//! Random graphs of tasks: the bytes are those of a serial run, each task runs once, and of those after a failed or a
+//! cancelled one none runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +17,8 @@ use crate::prng::Prng;
 use crate::rig::Rig;
 
 const GRAPHS: u64 = 40;
+/// With tasks that are cancelled.
+const GRAPHS_CANCELLED: u64 = 200;
 const TASKS: usize = 40;
 /// A task's words: its value, and the values that it has seen.
 const ROW_BYTES: u64 = 64;
@@ -43,6 +45,7 @@ struct Plan {
     sees: Vec<usize>,
     is_held: bool,
     fails: bool,
+    is_cancelled: bool,
 }
 
 /// The tasks that fail.
@@ -76,7 +79,8 @@ fn plan(prng: &mut Prng, plans: &[Plan], failing: Failing) -> Plan {
         Failing::In16(count) => prng.below(16) < count,
         Failing::One(task) => task == plans.len(),
     };
-    Plan { kind, priority, number, before, sees, is_held, fails: fails && kind != Kind::Join }
+    let fails = fails && kind != Kind::Join;
+    Plan { kind, priority, number, before, sees, is_held, fails, is_cancelled: false }
 }
 
 /// The rows of all tasks, as host and device see them, and memory of the device.
@@ -170,7 +174,7 @@ impl Rows {
     fn check(&self, plans: &[Plan], handles: &[Handle]) -> Outcome {
         let (mut values, mut is_good) = (vec![0_u32; plans.len()], vec![false; plans.len()]);
         for (task, plan) in plans.iter().enumerate() {
-            let is_reached = plan.before.iter().all(|before| is_good[*before]);
+            let is_reached = !plan.is_cancelled && plan.before.iter().all(|before| is_good[*before]);
             is_good[task] = is_reached && !plan.fails;
             let end = handles[task].wait();
             let as_expected = match &end {
@@ -197,8 +201,18 @@ impl Rows {
     }
 }
 
-fn run(rig: &Rig, graphs: impl Iterator<Item = (u64, Failing)>) -> Outcome {
-    let (bed, rows) = (bed::open(rig)?, Rows::new(rig)?);
+/// Cancels any task, which may have started.
+fn cancel(prng: &mut Prng, plans: &mut [Plan], handles: &[Handle]) -> Result<u64, Error> {
+    let task = prng.below(plans.len() as u64) as usize;
+    let is_cancelled = handles[task].cancel()?;
+    plans[task].is_cancelled |= is_cancelled;
+    Ok(u64::from(is_cancelled))
+}
+
+/// Of so many tasks in 16, any one is cancelled when they have been submitted. Returns how many have not started by
+/// then.
+fn run(rig: &Rig, cancels: u64, graphs: impl Iterator<Item = (u64, Failing)>) -> Result<u64, Failure> {
+    let (bed, rows, mut cancelled) = (bed::open(rig)?, Rows::new(rig)?, 0);
     for (seed, failing) in graphs {
         rows.clear();
         let mut prng = Prng::new(seed);
@@ -207,30 +221,45 @@ fn run(rig: &Rig, graphs: impl Iterator<Item = (u64, Failing)>) -> Outcome {
         for task in 0..TASKS {
             plans.push(plan(&mut prng, &plans, failing));
             handles.push(rows.submit(&bed, task, &plans[task], &handles)?);
+            if cancels > 0 && prng.below(16) < cancels {
+                cancelled += cancel(&mut prng, &mut plans, &handles)?;
+            }
         }
         drop(group);
-        for task in (0..TASKS).filter(|task| plans[*task].is_held) {
-            // One that has failed with another one gives it back.
+        let held: Vec<usize> = (0..TASKS).filter(|task| plans[*task].is_held).collect();
+        for task in held {
+            // One that has failed with another one, or was cancelled, gives it back.
             handles[task].release()?;
+            if cancels > 0 && prng.below(16) < cancels {
+                cancelled += cancel(&mut prng, &mut plans, &handles)?;
+            }
         }
         rows.check(&plans, &handles).map_err(|e| Failure::from_text(format!("graph {seed}: {e}")))?;
         bed.tasks.wait()?;
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
     }
-    Ok(())
+    Ok(cancelled)
 }
 
 /// The bytes are those of a serial run.
 pub fn bytes(rig: &Rig) -> Outcome {
-    run(rig, (0..GRAPHS).map(|seed| (seed, Failing::In16(0))))
+    run(rig, 0, (0..GRAPHS).map(|seed| (seed, Failing::In16(0)))).map(drop)
 }
 
 /// Exactly the tasks after a failed one do not run.
 pub fn failures(rig: &Rig) -> Outcome {
-    run(rig, (0..GRAPHS).map(|seed| (1000 + seed, Failing::In16(1))))
+    run(rig, 0, (0..GRAPHS).map(|seed| (1000 + seed, Failing::In16(1)))).map(drop)
 }
 
 /// The same where each task fails in its turn, and no other.
 pub fn failures_of_each(rig: &Rig) -> Outcome {
-    run(rig, (2000..2003).flat_map(|seed| (0..TASKS).map(move |task| (seed, Failing::One(task)))))
+    run(rig, 0, (2000..2003).flat_map(|seed| (0..TASKS).map(move |task| (seed, Failing::One(task))))).map(drop)
+}
+
+/// Exactly the tasks after one that was cancelled do not run, wherever it is, and also beside failures.
+pub fn cancels(rig: &Rig) -> Outcome {
+    let graphs = if rig.driver().host().is_virtual() { GRAPHS_CANCELLED } else { GRAPHS };
+    let cancelled = run(rig, 4, (0..graphs).map(|seed| (3000 + seed, Failing::In16(seed % 4 / 3))))?;
+    ensure!(cancelled > 2 * graphs, "few tasks were cancelled: {cancelled}");
+    Ok(())
 }

@@ -51,7 +51,7 @@ pub struct ComputationSpec {
     pub device: u32,
     /// The arguments of the kernel in its order; for a function the arrays that it uses.
     pub arguments: *const Argument,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub arguments_count: usize,
     /// The kernel, or null.
     pub kernel: *mut overtake_kernel,
@@ -73,7 +73,7 @@ pub struct ComputationSpec {
     pub free_data: overtake_free_callback,
     /// Tasks that it comes after beside those whose results it uses, or null: after_count handles.
     pub after: *const *mut overtake_task,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
     /// As in struct overtake_task_spec.
     pub room_timeout_ns: i64,

@@ -91,7 +91,7 @@ impl Kept {
     /// The array has as many arguments as it says.
     pub unsafe fn all(call: &str, list: (*const Argument, usize), home: Home) -> Outcome<Vec<Kept>> {
         // SAFETY: the caller's promise.
-        let arguments = unsafe { sized::slice(call, "arguments", list.0, list.1) }?;
+        let arguments = unsafe { sized::list(call, "arguments", list.0, list.1) }?;
         let keep = |(at, argument): (usize, &Argument)| Kept::new(call, at + 1, *argument, home);
         arguments.iter().enumerate().map(keep).collect()
     }
@@ -111,7 +111,8 @@ impl Kept {
                 .ok_or_else(|| wrong("it has an array with a mode, or a value with its bytes"));
         }
         let made = array::find(call, argument.array)?;
-        if !argument.value.is_null() || !(OVERTAKE_USE_READ..=OVERTAKE_USE_MAX).contains(&argument.mode) {
+        let has_value = !argument.value.is_null() || argument.value_bytes != 0;
+        if has_value || !(OVERTAKE_USE_READ..=OVERTAKE_USE_MAX).contains(&argument.mode) {
             return Err(wrong("that of an array has a mode of OVERTAKE_USE_..., and no value"));
         }
         if made.home != home {

@@ -32,7 +32,7 @@ fn submit(call: &str, end: &mut End, task: TaskBuilder<'_, '_>) -> Outcome<Handl
 }
 
 /// Submits the replay of a template as a part of the frame in hand (overtake_template_replay), at its priority: `spec`
-/// has a priority of 0. For the rest it is as overtake_pipeline_copy.
+/// has a priority and a room_timeout_ns of 0. For the rest it is as overtake_pipeline_copy.
 ///
 /// Threads: any, one at a time for an end.
 ///
@@ -50,8 +50,11 @@ pub unsafe extern "C" fn overtake_pipeline_replay(
         // SAFETY: the caller's promise.
         let replayed = unsafe { Replayed::read(CALL, template, spec) }?;
         let (handle, home) = with(CALL, end, |side| {
-            if replayed.has_priority() {
-                let text = format!("{CALL}: a replay of a frame has the frame's priority: set it to 0");
+            if replayed.spec.priority != 0 || replayed.spec.room_timeout_ns != 0 {
+                let text = format!(
+                    "{CALL}: a replay of a frame has the frame's priority, and waits for no room: set priority and \
+                     room_timeout_ns to 0"
+                );
                 return Err(Failure::argument(&text));
             }
             let (end, home) = (&mut side.end, side.home);

@@ -69,13 +69,13 @@ pub struct TaskSpec {
     pub free_data: overtake_free_callback,
     /// Tasks that it comes after, or null: after_count handles.
     pub after: *const *mut overtake_task,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
     /// Tasks whose launch it comes after, or null: after_launch_count handles. It starts when all work of those has
     /// been submitted, or their functions have run. A task of the device still comes after them on the device; a
     /// function of the host runs without their results, and its task ends with theirs.
     pub after_launch: *const *mut overtake_task,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_launch_count: usize,
     /// How long overtake_submit waits for room in a full dispatcher: 0 (not at all), nanoseconds, or
     /// OVERTAKE_FOR_EVER. It fails with OVERTAKE_ERROR_WOULD_BLOCK then; in the function of a task, which others may
@@ -258,7 +258,7 @@ impl Described<'_> {
     }
 }
 
-/// The tasks of an array of handles.
+/// The tasks of an array of handles, whose field behind it has their number.
 ///
 /// # Safety
 /// The array has as many handles as it says.
@@ -269,7 +269,7 @@ pub unsafe fn handles(
     home: Home,
 ) -> Outcome<Vec<Handle>> {
     // SAFETY: the caller's promise.
-    let tasks = unsafe { sized::slice(call, name, array.0, array.1) }?;
+    let tasks = unsafe { sized::list(call, name, array.0, array.1) }?;
     tasks.iter().map(|task| find(call, *task, home)).collect()
 }
 

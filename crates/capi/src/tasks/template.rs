@@ -3,10 +3,12 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use hal::Nanos;
 use overtake::task::{Handle, Lane, Recording, Replay, Step, Tasks, Template};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
+use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{Data, answer, overtake_free_callback};
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
@@ -60,7 +62,7 @@ pub struct StepSpec {
     pub free_data: overtake_free_callback,
     /// Steps of the template that it comes after, or null: after_count numbers.
     pub after: *const usize,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
 }
 
@@ -86,14 +88,18 @@ pub struct ReplaySpec {
     pub free_arguments: overtake_free_callback,
     /// Tasks that it comes after, or null: after_count handles. That of a replay stands for all its tasks.
     pub after: *const *mut overtake_task,
-    /// Their number.
+    /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
+    /// How long overtake_template_replay waits for room in a full dispatcher, as in struct overtake_task_spec. A
+    /// template of more tasks than the dispatcher has room for is refused at once.
+    pub room_timeout_ns: i64,
 }
 
 /// The size of the first released structure.
 pub const REPLAY_SPEC_BYTES_MIN: usize = 48;
 
-const _: () = assert!(size_of::<StepSpec>() == STEP_SPEC_BYTES_MIN && size_of::<ReplaySpec>() == REPLAY_SPEC_BYTES_MIN);
+const _: () = assert!(size_of::<StepSpec>() == STEP_SPEC_BYTES_MIN);
+const _: () = assert!(std::mem::offset_of!(ReplaySpec, room_timeout_ns) == REPLAY_SPEC_BYTES_MIN);
 
 /// The arguments of a replay.
 pub struct Arguments {
@@ -175,7 +181,7 @@ pub unsafe extern "C" fn overtake_template_add(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
         // SAFETY: the caller's promise.
-        let after = unsafe { sized::slice(CALL, "after", spec.after, spec.after_count) }?;
+        let after = unsafe { sized::list(CALL, "after", spec.after, spec.after_count) }?;
         let added = change(CALL, template, |state| {
             let State::Recording(recording, steps) = state else {
                 let text = format!("{CALL}: the template has been replayed: record task \"{name}\" in a new one");
@@ -290,8 +296,9 @@ pub unsafe extern "C" fn overtake_template_fix(template: *mut overtake_template)
 
 /// A replay as C has described it.
 pub struct Replayed {
+    /// The structure.
+    pub spec: ReplaySpec,
     template: Template<Arguments>,
-    spec: ReplaySpec,
     data: Data,
 }
 
@@ -309,11 +316,6 @@ impl Replayed {
             return Err(Failure::argument(&format!("{call}: reserved is 0")));
         }
         Ok(Replayed { template: finished(call, template)?, spec, data })
-    }
-
-    /// Whether it has a priority of its own.
-    pub fn has_priority(&self) -> bool {
-        self.spec.priority != 0
     }
 
     /// Has the replay submitted, with all that is described.
@@ -362,8 +364,14 @@ pub unsafe extern "C" fn overtake_template_replay(
         let replayed = unsafe { Replayed::read(CALL, template, spec) }?;
         let needs = "a replay needs a set of a dispatcher that is open";
         let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(needs))?;
+        let patience = Patience::of(CALL, replayed.spec.room_timeout_ns)?;
+        let submit = |replay: Replay<'_, Arguments>| match patience.for_room() {
+            _ if patience.span == Some(Nanos::ZERO) => Ok(replay.submit()?),
+            None => Ok(replay.submit_when_room()?),
+            Some(span) => replay.submit_within(span.into())?.map_err(|_full| task::no_room("(of a template)")),
+        };
         // SAFETY: the caller's promise.
-        let handle = unsafe { replayed.submit(CALL, &set, home, |replay| Ok(replay.submit()?)) }?;
+        let handle = unsafe { replayed.submit(CALL, &set, home, submit) }?;
         // SAFETY: the caller's promise.
         unsafe { task::hand_out(CALL, handle, home, task) }
     })

@@ -343,6 +343,9 @@ static void wrong_computations(Arrays *arrays, Kernel *add)
     arguments[3] = value(&count, sizeof count);
     bad = good, bad.kernel = NULL;
     refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "a function has values in its data", bad);
+    arguments[0].value_bytes = 4;
+    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "that of an array has a mode of OVERTAKE_USE_..., and no", good);
+    arguments[0].value_bytes = 0;
     bad = good, bad.launch = set_bytes;
     refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "one of kernel, launch and run", bad);
     bad = good, bad.is_on_device = 1, bad.device = 1;
@@ -352,7 +355,13 @@ static void wrong_computations(Arrays *arrays, Kernel *add)
     bad = good, bad.priority = 1000;
     refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "priority 1000", bad);
     bad = good, bad.arguments = NULL;
-    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "arguments is an array", bad);
+    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "arguments is null, but arguments_count is 4", bad);
+    bad = good, bad.arguments_count = 0;
+    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "arguments is set, but arguments_count is 0", bad);
+    bad = good, bad.after_count = 1;
+    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is null, but after_count is 1", bad);
+    bad.after = &task, bad.after_count = 0;
+    refused(arrays, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is set, but after_count is 0", bad);
     bad = good, bad.kernel = (Kernel *)(void *)a;
     refused(arrays, OVERTAKE_ERROR_INVALID_HANDLE, "is not a kernel here", bad);
     bad = good, bad.arguments = &one, bad.arguments_count = 1, bad.kernel = NULL, bad.run = fails;

@@ -36,7 +36,7 @@ static void counts(Tasks *tasks)
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "references is 4294967295", overtake_submit(tasks, &spec, NULL));
     spec.references = 0, spec.after = &none, spec.after_count = SIZE_MAX;
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "more than there is memory for", overtake_submit(tasks, &spec, NULL));
-    spec.after_count = 0, spec.after_launch = &none, spec.after_launch_count = SIZE_MAX / 8;
+    spec.after = NULL, spec.after_count = 0, spec.after_launch = &none, spec.after_launch_count = SIZE_MAX / 8;
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "more than there is memory for", overtake_submit(tasks, &spec, NULL));
 }
 

@@ -85,6 +85,37 @@ void replays(overtake::tasks &tasks)
     }
 }
 
+/* A replay waits for room for all its tasks, if it is told to. */
+void room()
+{
+    overtake_dispatcher_options options{};
+    options.tasks_max = 8;
+    overtake::dispatcher dispatcher(options);
+    overtake::tasks tasks(dispatcher);
+    void *device = on_device(bytes);
+    std::atomic<int> sum{0};
+    auto recording = recorded();
+    overtake::task held = tasks.join("held").held().submit();
+    for (int at = 1; at < 7; at++)
+        tasks.join("behind").after(held).submit();
+    auto full = [](auto &&submit) {
+        try {
+            submit();
+            REQUIRE(false);
+        } catch (const overtake::error &error) {
+            REQUIRE(error.code() == OVERTAKE_ERROR_WOULD_BLOCK);
+        }
+    };
+    full([&] { recording.replay({device, 1, &sum}).submit(tasks); });
+    full([&] { recording.replay({device, 1, &sum}).submit_within(tasks, std::chrono::milliseconds(2)); });
+    held.release();
+    for (int at = 0; at < 30; at++)
+        recording.replay({device, 1, &sum}).submit_when_room(tasks);
+    recording.replay({device, 1, &sum}).submit_within(tasks, std::chrono::minutes(1)).wait();
+    tasks.wait();
+    REQUIRE(sum == 31);
+}
+
 void pipelines(overtake::tasks &tasks)
 {
     overtake_pipeline_options options{};
@@ -193,6 +224,7 @@ int main()
         pipelines(tasks);
         ends(tasks);
     }
+    room();
     overtake::close();
     std::puts("ok");
     return 0;

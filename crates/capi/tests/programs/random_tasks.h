@@ -66,7 +66,7 @@ static void tasks(User *user)
         size_t from = draw(user, BYTES / 2 - bytes + 1);
         errands[i] = (Errand){target_of(lane, way, to), source_of(lane, way, from), bytes, kinds[way], turns};
         struct overtake_task_spec spec = {.struct_size = sizeof spec, .kind = OVERTAKE_TASK_KERNEL, .name = "errand",
-                                          .launch = run_errand, .data = &errands[i], .after = &last,
+                                          .launch = run_errand, .data = &errands[i], .after = last ? &last : NULL,
                                           .after_count = last != NULL};
         spec.priority = any_priority(user, &is_valid);
         if (draw(user, 4) == 0) /* a function between two of the device */

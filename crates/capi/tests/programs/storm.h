@@ -290,7 +290,9 @@ static void templates(Thread *thread)
         size_t after = draw(thread, 3);
         struct overtake_step_spec step = {.struct_size = sizeof step, .kind = (int)draw(thread, 7), .name = "step"};
         step.data = new_datum(thread, "overtake_template_add"), step.free_data = free_datum;
-        step.priority = any_priority(thread), step.after = &after, step.after_count = draw(thread, 2);
+        step.priority = any_priority(thread), step.after_count = draw(thread, 2);
+        if (step.after_count != 0 || draw(thread, 20) == 0)
+            step.after = &after;
         if ((step.kind >= OVERTAKE_TASK_HOST) != (draw(thread, 20) == 0))
             step.run = run_step;
         else
@@ -302,7 +304,10 @@ static void templates(Thread *thread)
         Task *after = any(thread, TASK);
         struct overtake_replay_spec replay = {.struct_size = sizeof replay, .priority = any_priority(thread)};
         replay.arguments = new_datum(thread, "overtake_template_replay"), replay.free_arguments = free_datum;
-        replay.after = &after, replay.after_count = draw(thread, 6) == 0, replay.device = draw(thread, 30) == 0;
+        replay.after_count = draw(thread, 6) == 0;
+        if (replay.after_count != 0 || draw(thread, 40) == 0)
+            replay.after = &after;
+        replay.device = draw(thread, 30) == 0;
         int code = draw(thread, 5)
                        ? TRY(overtake_template_replay, any(thread, TEMPLATE), any(thread, SET), &replay, &task)
                        : TRY(overtake_pipeline_replay, any(thread, END), any(thread, TEMPLATE), &replay, &task);

@@ -88,7 +88,9 @@ static void computations(Thread *thread)
     Computation spec = {.struct_size = sizeof spec, .name = "squall", .priority = any_priority(thread)};
     spec.arguments = all, spec.arguments_count = 1 + draw(thread, 3);
     spec.data = new_datum(thread, "overtake_compute"), spec.free_data = free_datum;
-    spec.references = draw(thread, 16) == 0, spec.after = &after, spec.after_count = draw(thread, 6) == 0;
+    spec.references = draw(thread, 16) == 0, spec.after_count = draw(thread, 6) == 0;
+    if (spec.after_count != 0 || draw(thread, 40) == 0)
+        spec.after = &after;
     spec.is_on_device = draw(thread, 8) == 0, spec.device = draw(thread, 8) == 0;
     switch (draw(thread, 3)) {
     case 0:

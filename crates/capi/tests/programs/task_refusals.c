@@ -67,12 +67,19 @@ static void wrong_descriptions(Tasks *tasks, Task *foreign)
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "\"odd\" has priority", spec);
     spec = good, spec.run = nothing, spec.retries = 1;
     refused_spec(tasks, OVERTAKE_ERROR_REFUSED, "task \"odd\" is refused", spec);
-    spec = good, spec.after_count = 1;
-    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is an array", spec);
-    spec = good, spec.after_launch_count = 1;
-    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after_launch is an array", spec);
+    spec = good, spec.run = nothing, spec.after_count = 1;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is null, but after_count is 1: set after", spec);
+    spec.after_count = 0, spec.after_launch_count = 2;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after_launch is null, but after_launch_count is 2", spec);
     Task *no_task = (Task *)&spec;
-    spec.after_launch = &no_task;
+    spec.after_launch = &no_task, spec.after_launch_count = 0;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT,
+                 "after_launch is set, but after_launch_count is 0: set after_launch_count", spec);
+    spec.after_launch = NULL, spec.after = &no_task;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT,
+                 "after is set, but after_count is 0: set after_count to the number of its elements, or after to null",
+                 spec);
+    spec = good, spec.after_launch = &no_task, spec.after_launch_count = 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_HANDLE, "is not a task here", spec);
     spec = good, spec.after = &no_task, spec.after_count = 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_HANDLE, "is not a task here", spec);

@@ -48,7 +48,7 @@ static inline Spec spec_of(int kind, const char *name, void *data)
 static inline Task *submit_after(Tasks *tasks, Spec spec, Task *first)
 {
     Task *task = NULL;
-    spec.after = &first, spec.after_count = first != NULL;
+    spec.after = first != NULL ? &first : NULL, spec.after_count = first != NULL;
     OK(overtake_submit(tasks, &spec, &task));
     REQUIRE(task != NULL);
     return task;

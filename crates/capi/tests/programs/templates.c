@@ -2,6 +2,8 @@
  * and the measured times of computations. */
 #include "arrays.h"
 
+#include <time.h>
+
 enum { BYTES = 16 << 10, REPLAYS = 12 };
 
 typedef struct overtake_template Template;
@@ -108,7 +110,8 @@ static void replays(Tasks *tasks)
     for (int i = 0; i < REPLAYS; i++) {
         works[i] = new_work(7u * (unsigned)i);
         Replay replay = {.struct_size = sizeof replay, .priority = i % 2 ? 5 : 0, .arguments = &works[i]};
-        replay.free_arguments = free_arguments, replay.after = &before, replay.after_count = before != NULL;
+        replay.free_arguments = free_arguments;
+        replay.after = before ? &before : NULL, replay.after_count = before != NULL;
         Task *task = NULL;
         OK(overtake_template_replay(template, tasks, &replay, &task));
         if (before != NULL)
@@ -210,7 +213,10 @@ static void refusals(Tasks *tasks)
     wrong = fails, wrong.after = &unknown, wrong.after_count = 1;
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "a step that is none of the 0",
             overtake_template_add(template, &wrong, NULL));
-    REQUIRE(atomic_load(&freed) == freed_before + 3);
+    wrong.after_count = 0;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "after is set, but after_count is 0",
+            overtake_template_add(template, &wrong, NULL));
+    REQUIRE(atomic_load(&freed) == freed_before + 4);
     add(template, fails, NULL);
     Work work = {.in = NULL};
     Replay replay = {.struct_size = sizeof replay, .arguments = &work, .free_arguments = free_arguments};
@@ -218,11 +224,92 @@ static void refusals(Tasks *tasks)
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "the set of tasks is null",
             overtake_template_replay(template, NULL, &replay, &task));
     REQUIRE(work.is_freed && task == NULL);
+    replay.after = &task;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "after is set, but after_count is 0",
+            overtake_template_replay(template, tasks, &replay, &task));
+    replay.after = NULL;
     OK(overtake_template_replay(template, tasks, &replay, &task));
     REFUSED(OVERTAKE_ERROR_TASK_FAILED, "task \"fails\" failed: the cable is out", overtake_task_wait(task));
     OK(overtake_task_free(task));
     OK(overtake_template_free(template));
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "is not a template here", overtake_template_free(template));
+}
+
+enum { ROOM = 8, MANY = 100 };
+
+static int counts(void *arguments, void *data)
+{
+    (void)data;
+    atomic_fetch_add((atomic_int *)arguments, 1);
+    return 0;
+}
+
+static int replays_inside(void *arguments, void *data)
+{
+    Replay replay = {.struct_size = sizeof replay, .arguments = data, .room_timeout_ns = OVERTAKE_FOR_EVER};
+    REFUSED(OVERTAKE_ERROR_REFUSED, "must not wait for room",
+            overtake_template_replay(((void **)arguments)[0], ((void **)arguments)[1], &replay, NULL));
+    return 0;
+}
+
+static void free_once(void *arguments)
+{
+    (void)arguments;
+    atomic_fetch_add(&freed, 1);
+}
+
+/* A replay waits until a full dispatcher has room for all its tasks. */
+static void room(void)
+{
+    struct overtake_dispatcher_options options = {.struct_size = sizeof options, .tasks_max = ROOM};
+    Dispatcher *dispatcher = NULL;
+    OK(overtake_dispatcher_open(&options, &dispatcher));
+    Tasks *tasks = new_tasks(dispatcher);
+    Template *template = NULL, *inside = NULL;
+    Task *held[ROOM], *task = NULL;
+    atomic_int runs = 0;
+    OK(overtake_template_new(&template));
+    OK(overtake_template_new(&inside));
+    Step one = {.struct_size = sizeof one, .kind = OVERTAKE_TASK_HOST, .name = "one", .run = counts}, enters = one;
+    size_t first = add(template, one, NULL);
+    add(template, one, &first);
+    void *both[] = {template, tasks};
+    enters.name = "enters", enters.run = replays_inside, enters.data = &runs;
+    add(inside, enters, NULL);
+    Spec spec = spec_of(OVERTAKE_TASK_JOIN, "held", NULL);
+    spec.references = 1;
+    Task *gate = submit_after(tasks, spec, NULL), *looked = NULL;
+    Replay replay = {.struct_size = sizeof replay, .arguments = both, .after = &gate, .after_count = 1};
+    OK(overtake_template_replay(inside, tasks, &replay, &looked));
+    int count = 0;
+    for (; overtake_submit(tasks, &spec, &held[count]) == OVERTAKE_OK; count++)
+        REQUIRE(count < ROOM - 1);
+    atomic_store(&freed, 0);
+    replay = (Replay){.struct_size = sizeof replay, .arguments = &runs, .free_arguments = free_once};
+    REFUSED(OVERTAKE_ERROR_WOULD_BLOCK, "the graph is full", overtake_template_replay(template, tasks, &replay, &task));
+    replay.room_timeout_ns = 3000000;
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    REFUSED(OVERTAKE_ERROR_WOULD_BLOCK, "the graph is full", overtake_template_replay(template, tasks, &replay, &task));
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    REQUIRE((end.tv_sec - start.tv_sec) * 1000000000L + end.tv_nsec - start.tv_nsec >= replay.room_timeout_ns);
+    replay.room_timeout_ns = -2;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "timeout_ns is -2",
+            overtake_template_replay(template, tasks, &replay, &task));
+    REQUIRE(freed == 3 && runs == 0 && task == NULL);
+    OK(overtake_task_release(gate)); /* that makes room for one task, and the replay has two */
+    OK(overtake_task_wait(looked));
+    while (count > 0)
+        OK(overtake_task_release(held[--count]));
+    replay.room_timeout_ns = OVERTAKE_FOR_EVER;
+    for (int i = 0; i < MANY; i++)
+        OK(overtake_template_replay(template, tasks, &replay, NULL));
+    OK(overtake_tasks_wait(tasks));
+    REQUIRE(runs == 2 * MANY);
+    OK(overtake_dispatcher_close(dispatcher));
+    REQUIRE(freed == 3 + MANY);
+    OK(overtake_template_free(template));
+    OK(overtake_template_free(inside));
 }
 
 /* The tasks of a frame. */
@@ -241,7 +328,10 @@ static void frames(Tasks *tasks)
     OK(overtake_pipeline_acquire(producer, OVERTAKE_FOR_EVER, &frame));
     OK(overtake_pipeline_replay(producer, template, &replay, NULL));
     replay.priority = 2;
-    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set it to 0",
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set priority and room_timeout_ns to 0",
+            overtake_pipeline_replay(producer, template, &replay, NULL));
+    replay.priority = 0, replay.room_timeout_ns = 1;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "set priority and room_timeout_ns to 0",
             overtake_pipeline_replay(producer, template, &replay, NULL));
     OK(overtake_pipeline_commit(producer));
     OK(overtake_pipeline_wait(consumer, OVERTAKE_FOR_EVER, &frame));
@@ -305,6 +395,7 @@ int main(void)
     times(dispatcher, 1);
     refusals(tasks);
     OK(overtake_dispatcher_close(dispatcher));
+    room();
     OK(overtake_close());
     puts("ok");
     return 0;

@@ -259,6 +259,28 @@ class Futures(WithDispatcher):
             arrays.wait()
             self.assertEqual(x[0], 30)
 
+    def test_replays_wait_for_room(self):
+        with overtake.Dispatcher(tasks_max=8) as dispatcher:
+            tasks, seen, template = dispatcher.tasks(), [], overtake.Template()
+            template.host("second", seen.append, after=template.host("first", seen.append))
+            held = tasks.join("held", held=1)
+            for _ in range(6):
+                tasks.join("behind", after=held)
+            kept = len(calls.alive)
+            for timeout, least in ((0, 0), (0.12, 0.12)):
+                start = time.monotonic()
+                with self.assertRaises(overtake.Error) as raised:
+                    template.replay(tasks, 1, room_timeout=timeout)
+                self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
+                self.assertGreaterEqual(time.monotonic() - start, least)
+            self.assertEqual(len(calls.alive), kept, "nothing of a refused replay is kept")
+            threading.Timer(0.12, held.release).start()
+            for _ in range(30):
+                template.replay(tasks, 1, room_timeout=None)
+            template.replay(tasks, 2, room_timeout=20).wait(20)
+            tasks.wait()
+            self.assertEqual((seen.count(1), seen.count(2)), (60, 2))
+
     def test_tasks_before_one_that_waits_for_room_may_be_an_iterator(self):
         for option in ("after", "after_launch"):
             with overtake.Dispatcher(tasks_max=4) as dispatcher:
