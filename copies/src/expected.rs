@@ -65,7 +65,7 @@ impl Expected {
     /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
     /// while all that are expected above them tolerate a wait: bulk in both directions at once keeps nine tenths of its
     /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none, and an owner that does not say
-    /// tolerates what the option `wait_budget_us` says. `whole_bulk` has to be off, and chunks need channels.
+    /// tolerates what the option `wait_budget_us` says. It may not leave bulk whole, and chunks need channels.
     ///
     /// Such a copy goes as it is if it takes no longer than that: one of 4 MiB where 150 us are tolerated, while no
     /// other stream has bulk under way on the engine. Behind two streams of bulk an urgent copy waits for three of

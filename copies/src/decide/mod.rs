@@ -22,7 +22,7 @@
 //! | that is below another and above none | natively: no urgent copy notices it |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
 //! | where semaphores are emulated (`emulated.rs`) | in chunks through a channel |
-//! | with `whole_bulk`, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
+//! | with a budget that leaves bulk whole, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
 //! | that is left | urgently |
 //!
 //! Urgently is natively in its own stream, with its word raised until the copy has completed.
@@ -41,7 +41,7 @@
 //!
 //! Chunks have their share of what is stated, and 45 us where nothing is. A kernel is guarded if the profile says so.
 //! The owners of copies to come state how long these may wait, or have the option `wait_budget_us` do so; it counts
-//! where `whole_bulk` is off.
+//! while it does not leave bulk whole.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
 //! being captured goes natively, as does one that finds no slot.

@@ -7,8 +7,8 @@ pub enum Reason {
     Disabled,
     /// Too many rescues, or a machine on which waiting is not safe.
     StoodDown,
-    /// A setting leaves it to the driver: a rule, `whole_bulk`, or none that gives it a priority; or the layer does not
-    /// know its stream.
+    /// A setting leaves it to the driver: a rule, a long wait budget, or none that gives it a priority; or the layer
+    /// does not know its stream.
     LeftAlone,
     /// It stays on one device, or goes between devices and `peer_gbps` is off.
     NoHostSide,

@@ -9,7 +9,7 @@ use semaphores::Kind;
 use terms::{Direction, Priority};
 
 use super::*;
-use options::Profile;
+use options::{Profile, WHOLE_BULK_FROM};
 
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};
 use crate::request::Request;
@@ -347,11 +347,12 @@ fn options() -> impl Strategy<Value = Options> {
     let switches = (prop::bool::weighted(0.9), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
     let peer_gbps = prop::sample::select(vec![None, Some(50)]);
     (switches, transport, urgent, guard.clone(), guard, peer_gbps).prop_map(
-        |((enabled, channels, lull, whole_bulk), transport, urgent_transport, guard_bytes_min, calm, peer_gbps)| {
+        |((enabled, channels, lull, is_whole), transport, urgent_transport, guard_bytes_min, calm, peer_gbps)| {
             let calm = calm::up_to(calm);
             let profile =
                 Profile { transport, urgent_transport, guard_bytes_min, calm, channels, lull, ..Profile::LIBRARY };
-            Options { enabled, peer_gbps, whole_bulk, profile, ..Options::default() }
+            let wait_budget = if is_whole { WHOLE_BULK_FROM } else { hal::Nanos::ZERO };
+            Options { enabled, peer_gbps, wait_budget, profile, ..Options::default() }
         },
     )
 }

@@ -96,7 +96,7 @@ mod tests {
         let row = |name| listing.options.iter().find(|row| row.name == name).expect(name);
         assert_eq!((row("priorities").default.as_str(), row("priorities").default_in_rust.as_str()), ("7", "6"));
         assert_eq!((row("wait_budget_us").default.as_str(), row("wait_budget_us").unit), ("0", Some("us")));
-        assert_eq!(row("whole_bulk").variable, "OVERTAKE_WHOLE_BULK");
+        assert_eq!(row("load_ahead_kernels_max").variable, "OVERTAKE_LOAD_AHEAD_KERNELS_MAX");
         let text = text(&listing);
         for name in ["guard_after_us", "on (off in Rust)", "OVERTAKE_LIBCUDA", "microseconds, at most an hour"] {
             assert!(text.contains(name), "{name} is not in\n{text}");

@@ -72,7 +72,7 @@ fn assert_the_problem_and_the_cure_show(run: &Value) {
         match row["method"].as_str().unwrap() {
             "idle" => assert!((4.0..25.0).contains(&number("p50_us")), "{row}"),
             "raw" => assert!((45.0..60.0).contains(&number("bulk_gbps")) && row["p50_us"].is_null(), "{row}"),
-            "native" | "native+priority" => {
+            "native+priority" | "native+queue" => {
                 assert!(times() > 100.0 && number("bulk_gbps") > 0.9 * number("raw_gbps"), "{row}");
             }
             "kernel/hold" => assert!(times() < 2.0 && number("bulk_gbps") > 0.8 * number("raw_gbps"), "{row}"),

@@ -22,7 +22,7 @@ mod workers;
 pub use profile::{CalmOptions, Profile, Transport, UrgentTransport};
 pub use retired::retired;
 pub use semaphores::Kind as Emulation;
-pub use settings::{Automatic, DemandOptions, GuardOptions, Options};
+pub use settings::{Automatic, DemandOptions, GuardOptions, Options, WHOLE_BULK_FROM};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;
 pub use words::size;

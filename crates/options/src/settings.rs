@@ -130,11 +130,9 @@ pub struct Options {
     /// The demand of a stream that comes first, with [`Automatic::Demand`].
     pub demand: DemandOptions,
     /// The wait budget: how long an urgent copy may find the engine taken by bulk, where its owner states nothing.
-    /// Zero: bulk gives way at once, and loses a tenth of its speed by that.
+    /// Zero: bulk gives way at once, and loses a tenth of its speed by that. From [`WHOLE_BULK_FROM`] on bulk stays
+    /// whole on the copy engine, as natively, and urgent copies go by kernel beside it.
     pub wait_budget: Nanos,
-    /// Whether bulk stays whole on the copy engine, as natively, and urgent copies go by kernel beside it. It does not
-    /// apply to [`Profile::emulating`].
-    pub whole_bulk: bool,
     /// The rate between devices in GB/s, if copies there have priorities. `None`: the driver makes all of them, urgent
     /// or not, and none waits or holds others off.
     pub peer_gbps: Option<u32>,
@@ -159,6 +157,10 @@ pub struct Options {
     /// semaphores.
     pub profile: Profile,
 }
+
+/// The wait budget from which on bulk stays whole. An urgent copy of 64 KiB then takes 46 to 89 us at the median on an
+/// H100 (`reports/whole`), because its kernel shares the link.
+pub const WHOLE_BULK_FROM: Nanos = Nanos::from_us(100);
 
 impl Options {
     /// The options with another profile: for tests and measurements.
@@ -187,7 +189,7 @@ impl Options {
     /// Whether bulk stays whole on the copy engine. It never does in a mode for comparison ([`Profile::emulating`]),
     /// which has every copy go in chunks.
     fn leaves_bulk_whole(&self) -> bool {
-        self.whole_bulk && self.profile.urgent_transport != UrgentTransport::Channel
+        self.wait_budget >= WHOLE_BULK_FROM && self.profile.urgent_transport != UrgentTransport::Channel
     }
 
     /// The warps of a bulk copy kernel of this direction.
@@ -222,7 +224,6 @@ impl Default for Options {
             bulk_bytes_min: 1 << 20,
             demand: DemandOptions::default(),
             wait_budget: Nanos::ZERO,
-            whole_bulk: false,
             peer_gbps: None,
             guard: GuardOptions::default(),
             rescue_after: RESCUE_AFTER,
@@ -251,20 +252,21 @@ mod tests {
 
     #[test]
     fn whole_bulk_is_left_to_the_engine_and_passed_by_kernels() {
-        let ways = |whole_bulk| {
-            let options = Options { whole_bulk, peer_gbps: Some(50), ..Options::default() };
+        let ways = |wait_budget| {
+            let options = Options { wait_budget, peer_gbps: Some(50), ..Options::default() };
             assert_eq!(Direction::ALL.map(|direction| options.manages(direction)), [true, true, false, true]);
             (Direction::ALL.map(|direction| options.transport_of(direction)), options.urgent_transport())
         };
         use Transport::{Auto, Native};
-        assert_eq!(ways(false), ([Auto, Auto, Native, Auto], UrgentTransport::Engine));
-        assert_eq!(ways(true), ([Native; 4], UrgentTransport::Kernel), "between devices too");
+        assert_eq!(ways(Nanos(WHOLE_BULK_FROM.0 - 1)), ([Auto, Auto, Native, Auto], UrgentTransport::Engine));
+        assert_eq!(ways(WHOLE_BULK_FROM), ([Native; 4], UrgentTransport::Kernel), "between devices too");
     }
 
     #[test]
     fn whole_bulk_does_not_apply_to_an_emulation() {
         for emulation in Kind::ALL {
-            let options = Options { whole_bulk: true, profile: Profile::emulating(emulation), ..Options::default() };
+            let options =
+                Options { wait_budget: WHOLE_BULK_FROM, profile: Profile::emulating(emulation), ..Options::default() };
             let ways = (options.transport_of(Direction::HostToDevice), options.urgent_transport());
             assert_eq!(ways, (Transport::Engine, UrgentTransport::Channel), "{emulation:?}");
         }

@@ -152,12 +152,8 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "wait_budget_us",
         Kind::Span(|o| &mut o.wait_budget),
-        "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once",
-    ),
-    option(
-        "whole_bulk",
-        Kind::Switch(|o| &mut o.whole_bulk),
-        "whether bulk stays whole on the copy engine, at full rate, and urgent copies go by kernel beside it",
+        "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once; from 100 on \
+         it keeps its full rate, and urgent copies go by kernel beside it",
     ),
     option(
         "peer_gbps",

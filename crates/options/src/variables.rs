@@ -125,7 +125,7 @@ mod tests {
     fn retired_variables_and_that_of_tests_are_told() {
         assert!(said("OVERTAKE_WATCHER_NAP_US")[0].starts_with("OVERTAKE_WATCHER_NAP_US is retired"));
         assert!(said("OVERTAKE_MONITOR_NAP_US")[0].contains("is retired"));
-        assert!(said("OVERTAKE_URGENT_TRANSPORT")[0].ends_with("whole_bulk=on has urgent copies go by kernel"));
+        assert!(said("OVERTAKE_URGENT_TRANSPORT")[0].ends_with("has urgent copies go by kernel"));
         assert!(said("OVERTAKE_UNLISTED")[0].contains("only tests"));
     }
 

@@ -74,7 +74,7 @@ run() { # deployment name arguments...
     staged) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K) ;;
     one_slot) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K,staging_slots=1) ;;
     one_thread) set+=("LD_PRELOAD=$library" OVERTAKE_UNLISTED=staging_bytes_min=4K OVERTAKE_STAGING_THREADS=1) ;;
-    whole) set+=("LD_PRELOAD=$library" OVERTAKE_WHOLE_BULK=on OVERTAKE_UNLISTED=lull=off,guard_bytes_min=1) ;;
+    whole) set+=("LD_PRELOAD=$library" OVERTAKE_WAIT_BUDGET_US=100 OVERTAKE_UNLISTED=lull=off,guard_bytes_min=1) ;;
     no_slots) set+=("LD_PRELOAD=$library:$bin/libno_slots.so" OVERTAKE_UNLISTED=staging_bytes_min=4K) ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")

@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn nonsense_is_told_with_its_place_and_harmless() {
         let mut settings = Settings::default();
-        apply(&mut settings, "automatic = \"on\"\nwhole_blk = true\n[[rule]]\npriority = 99\n");
+        apply(&mut settings, "automatic = \"on\"\nwait_buget_us = 3\n[[rule]]\npriority = 99\n");
         let expected = [
             "a file:1:13: automatic: expected size, demand or off",
-            "a file:2:1: no option is called whole_blk: is it whole_bulk?",
+            "a file:2:1: no option is called wait_buget_us: is it wait_budget_us?",
             "a file:4:12: rule 1: priority 99 is not one of 1..=7",
         ];
         assert_eq!(shown(&settings), expected);

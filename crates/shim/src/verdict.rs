@@ -131,7 +131,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::WithinBudget => Cause::Harmless("they kept the engine for no longer than urgent copies may wait"),
         Reason::NoHostSide => Cause::Harmless("no host memory takes part; peer_gbps is for those between devices"),
         Reason::LeftAlone => {
-            Cause::Harmless("a rule or whole_bulk left them to the driver, or nothing gave a priority")
+            Cause::Harmless("a rule or the wait budget left them to the driver, or nothing gave a priority")
         }
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(

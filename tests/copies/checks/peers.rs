@@ -3,7 +3,7 @@
 
 use hal::{Code, Device};
 use overtake::copy::{Plan, Reason, Request};
-use overtake::options::Transport;
+use overtake::options::{Transport, WHOLE_BULK_FROM};
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
@@ -105,7 +105,7 @@ pub fn between_devices(rig: &Rig) -> Outcome {
     goes(rig, &path, Path::options(Transport::Engine), [by_engine, Plan::Urgent])?;
     goes(rig, &path, Path::options(Transport::Kernel), [by_kernel, Plan::Urgent])?;
     goes(rig, &path, Path::options(Transport::Auto), [by_kernel, Plan::Urgent])?;
-    let whole = Options { whole_bulk: true, ..Path::options(Transport::Auto) };
+    let whole = Options { wait_budget: WHOLE_BULK_FROM, ..Path::options(Transport::Auto) };
     goes(rig, &path, whole, [Plan::Native(Reason::LeftAlone), Plan::UrgentKernel])
 }
 

@@ -3,6 +3,7 @@
 use hal::Nanos;
 use overtake::Options;
 use overtake::copy::{Plan, Reason};
+use overtake::options::WHOLE_BULK_FROM;
 
 use crate::checks::guard::{self, Filled};
 use crate::checks::staging;
@@ -17,7 +18,7 @@ const ALONE: Plan = Plan::Native(Reason::Alone);
 
 /// The options of the drop-in with whole bulk, and small copies for large ones.
 fn options() -> Options {
-    Options { whole_bulk: true, ..guard::options() }.with_profile(|profile| profile.lull = true)
+    Options { wait_budget: WHOLE_BULK_FROM, ..guard::options() }.with_profile(|profile| profile.lull = true)
 }
 
 fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {

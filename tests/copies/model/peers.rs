@@ -1,7 +1,7 @@
 //! Times of copies between devices, with the bandwidth that the model gives the pair.
 
 use hal::{Context, Device, Nanos};
-use overtake::options::Transport;
+use overtake::options::{Transport, WHOLE_BULK_FROM};
 use overtake::{Options, Overtake};
 use softgpu::{Payload, SoftGpu};
 
@@ -107,7 +107,7 @@ pub fn an_urgent_copy_passes_a_kernel() -> Outcome {
 
 /// By kernel it waits for none of the whole bulk on the engine, and shares the link with it.
 pub fn an_urgent_copy_passes_whole_bulk() -> Outcome {
-    keeps_both("on the engine", Options { whole_bulk: true, ..options(Transport::Auto) }, SLACK)
+    keeps_both("on the engine", Options { wait_budget: WHOLE_BULK_FROM, ..options(Transport::Auto) }, SLACK)
 }
 
 /// Without the option an urgent copy waits for the bulk before it.

@@ -36,7 +36,7 @@ fn copies_between_devices_have_priorities_where_their_rate_is_given() {
 fn whole_bulk_between_devices_is_native_and_passed_by_kernels() {
     let whole = |peer_gbps| {
         let away = |o: &mut Options, k: &mut Known<'_>| {
-            (o.peer_gbps, o.whole_bulk) = (peer_gbps, true);
+            (o.peer_gbps, o.wait_budget) = (peer_gbps, WHOLE_BULK_FROM);
             k.placement = Some(Placement { kind: Some(MemoryKind::Device), ..placement(Direction::Peer) });
         };
         [plan(away, 64 * MIB, 1), plan(away, 64 << 10, 6)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use channels::chunk::{ENGINE_BYTES_PER_SECOND, ENGINE_GAP, chunk_bytes};
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
-use hal::{Device, PriorityRange, Result};
+use hal::{Device, Nanos, PriorityRange, Result};
 use overtake::Options;
-use overtake::options::{Emulation, Profile, Transport, UrgentTransport};
+use overtake::options::{Emulation, Profile, Transport, UrgentTransport, WHOLE_BULK_FROM};
 pub use report::views::{IDLE, OTHER_ENGINE, RAW};
 
 use super::flow::Cargo;
@@ -165,7 +165,8 @@ impl MethodName {
             _ => by(Transport::Engine, UrgentTransport::Engine),
         };
         // It would take the place of the profile's transports.
-        Options { profile, whole_bulk: false, ..base.clone() }
+        let wait_budget = base.wait_budget.min(Nanos(WHOLE_BULK_FROM.0 - 1));
+        Options { profile, wait_budget, ..base.clone() }
     }
 
     fn cut(self, options: &Options) -> Cut {
@@ -204,7 +205,6 @@ impl MethodName {
 
 #[cfg(test)]
 mod tests {
-    use hal::Nanos;
     use terms::Direction;
 
     use super::*;
@@ -226,10 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn whole_bulk_makes_no_method_another_one() {
+    fn a_long_wait_budget_makes_no_method_another_one() {
         for method in MethodName::FIXED {
-            let options = |whole_bulk| method.options(&Options { whole_bulk, ..Options::default() });
-            let [without, with] = [false, true].map(options);
+            let options = |wait_budget| method.options(&Options { wait_budget, ..Options::default() });
+            let [without, with] = [Nanos::ZERO, WHOLE_BULK_FROM].map(options);
             assert_eq!(with.transport_of(Direction::HostToDevice), without.transport_of(Direction::HostToDevice));
             assert_eq!(with.urgent_transport(), without.urgent_transport(), "{method:?}");
         }

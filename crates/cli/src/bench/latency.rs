@@ -16,8 +16,8 @@ use crate::failure::Result;
 
 /// Lengths of chunks of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
-/// Wait budgets of the frontier, in microseconds.
-const BUDGETS_US: [u64; 7] = [0, 15, 30, 60, 100, 150, 300];
+/// Wait budgets of the frontier, in microseconds. A longer one than the last changes nothing.
+const BUDGETS_US: [u64; 5] = [0, 30, 60, 80, 100];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
 /// Methods of the frontier: CUDA's own priorities, and overtake over the whole scale of wait budgets.
@@ -102,7 +102,6 @@ fn add_method(
         let of =
             |us| (Options { wait_budget: Nanos::from_us(us), ..base.clone() }, Some(format!("wait_budget_us={us}")));
         settings.extend(BUDGETS_US.map(of));
-        settings.push((Options { whole_bulk: true, ..base.clone() }, Some("whole_bulk=on".to_owned())));
     }
     if settings.is_empty() {
         settings.push((base.clone(), None));

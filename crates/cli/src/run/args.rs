@@ -54,12 +54,12 @@ pub struct RunArguments {
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
     /// The time for which an urgent copy may find the engine taken by bulk, such as 50us or 1ms (default 0us). Bulk
-    /// that takes no longer goes at full speed.
+    /// that takes no longer goes at full speed. From 100us on all bulk does: it stays whole on the copy engine, and
+    /// urgent copies go by kernel beside it.
     #[arg(long, value_parser = wait_budget, value_name = "TIME")]
     pub wait_budget: Option<String>,
-    /// Bulk keeps all of its rate: it stays whole on the copy engine, and urgent copies go by kernel beside it. These
-    /// take a few times as long as on an idle link, in place of little longer.
-    #[arg(long)]
+    /// The name of `--wait-budget 100us` in an earlier version.
+    #[arg(long, hide = true)]
     pub whole_bulk: bool,
     /// Rules that give copies their priority (TOML).
     #[arg(long, value_name = "FILE")]
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(set("wait-budget-us=30"), Ok(("wait_budget_us".to_owned(), "30".to_owned())));
         assert_eq!(set("BULK_BYTES_MIN=2M").unwrap().0, "bulk_bytes_min");
         assert!(set("automatic=teleport").unwrap_err().contains("size, demand or off"));
-        assert!(set("whole_blk=on").unwrap_err().contains("is it whole_bulk?"));
+        assert!(set("wait_budgt_us=3").unwrap_err().contains("is it wait_budget_us?"));
         assert!([set("wait_budget_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
     }
 

@@ -95,7 +95,7 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
         changes.insert("OVERTAKE_WAIT_BUDGET_US".to_owned(), us.into());
     }
     if run.whole_bulk {
-        changes.insert("OVERTAKE_WHOLE_BULK".to_owned(), "on".into());
+        return Err(Failure::Other("--whole-bulk is retired: --wait-budget 100us does the same".to_owned()));
     }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
@@ -229,14 +229,10 @@ mod tests {
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
         assert_eq!(changes["OVERTAKE_WAIT_BUDGET_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
-        assert!(!changes.contains_key("OVERTAKE_WHOLE_BULK"));
-        run.whole_bulk = true;
-        let changes = settings(&run).unwrap();
-        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "on");
-        run.settings[0] = settings_of("whole_bulk", "off");
-        let changes = settings(&run).unwrap();
-        assert_eq!(changes["OVERTAKE_WHOLE_BULK"], "off", "a setting takes precedence");
         check(&changes, &nothing).unwrap();
+        run.whole_bulk = true;
+        assert!(settings(&run).unwrap_err().to_string().contains("--wait-budget 100us"));
+        run.whole_bulk = false;
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
     }

@@ -17,7 +17,7 @@ const METHODS: [(&str, &str); 4] = [
     ("idle", "idle device"),
     ("native+priority", "CUDA's highest against lowest stream priority"),
     ("kernel/hold", "**overtake**"),
-    ("express", "overtake, `whole_bulk = on`"),
+    ("express", "overtake, `wait_budget_us = 100`"),
 ];
 /// A copy that takes at most this many times its idle time counts as unhindered.
 const CLOSE_TO_IDLE: f64 = 1.3;

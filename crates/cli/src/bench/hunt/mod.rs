@@ -90,7 +90,7 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
     }
     if hunt.in_stream_brackets {
         let watchdog = options.profile.watchdog;
-        options.whole_bulk = false;
+        options.wait_budget = Nanos::ZERO;
         options.profile = Profile { in_stream_brackets: true, watchdog, ..Profile::emulating(Emulation::Bracket) };
         // The starvation bound is off as well: a deadlock is proven only while no thread waits for a deadline.
         options.profile.share.share = 0.0;
