@@ -1191,6 +1191,22 @@ fn run(flavour: &Flavour, ops: &[Op]) {
             }
         }
         volleys.tell_inherited();
+        if std::env::var("WIDE_SHOW").is_ok() {
+            println!("{op:?}");
+            for (number, node) in volleys.nodes.iter().enumerate() {
+                let mut behind = vec![];
+                volleys.graph.successors(node.id, |to| behind.push(volleys.nodes.iter().position(|it| it.id == to)));
+                println!(
+                    "   {number} {:?} {:?} {:?} left {} behind {behind:?} own {} before {:?}",
+                    node.kind,
+                    volleys.graph.stage(node.id),
+                    volleys.graph.priority(node.id).map(|it| it.get()),
+                    volleys.graph.is_left_out(node.id),
+                    node.own,
+                    node.before.iter().map(|it| (it.node, it.dep, it.is_order)).collect::<Vec<_>>()
+                );
+            }
+        }
         volleys.check();
         if is_compared {
             singles.tell_inherited();
@@ -1263,6 +1279,9 @@ fn wide() {
         let length = 5 + random.below(length as u32);
         let ops: Vec<Op> = (0..length).map(|_| op(&mut random, 0, &flavour)).collect();
         if message(&flavour, &ops).is_some() {
+            if std::env::var("WIDE_SHOW").is_ok() {
+                println!("-------- shrunk:");
+            }
             let ops = shrink(&flavour, ops);
             let text = message(&flavour, &ops).unwrap();
             println!("seed {seed}: {text}\n  {flavour:?}");
