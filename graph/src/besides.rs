@@ -90,12 +90,13 @@ impl Graph {
         }
     }
 
-    /// Whether a node comes after this one by an edge of its own.
+    /// Whether a node comes after this one by an edge of its own, at the mark that an order asks for.
     fn has_edge(&self, first: u32, then: u32) -> bool {
+        let mark = self.mark(first, then, None);
         let mut edge = self.nodes[then].into;
         while edge != NONE {
             let it = self.edge(edge);
-            if it.from == first {
+            if it.from == first && (it.mark == mark || it.mark == Mark::Complete) {
                 return true;
             }
             edge = it.into_next;

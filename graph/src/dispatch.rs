@@ -142,6 +142,7 @@ impl Graph {
                 && slot.stage == Stage::Running
                 && slot.kind.is_device()
                 && self.is_usual
+                && slot.poison.is_none()
                 && (!slot.is_alone || self.device.is_empty())
         };
         if slot.filter(is_plain).is_none() {
@@ -181,7 +182,9 @@ impl Graph {
             self.pass(node);
         } else {
             launched.at = self.submit(node);
-            launched.is_waited_for = launched.at.is_some() && self.resolve_launched(node);
+            // Those behind one that has failed meanwhile fail with its end, as behind a launch that fails.
+            let has_failed = self.nodes[node].poison.is_some() && !self.is_physx();
+            launched.is_waited_for = launched.at.is_some() && (has_failed || self.resolve_launched(node));
         }
         self.settle();
         Ok(launched)

@@ -382,8 +382,15 @@ impl Graph {
         let has_history = self.nodes[node].into != NONE && !self.is_physx();
         if has_history {
             self.collect_points(node);
+            if self.nodes[node].is_left {
+                self.hand_points_on(node);
+            }
         }
-        self.resolve_launched(node);
+        // Those behind a function that has failed while it ran fail with its end.
+        let slot = &self.nodes[node];
+        if slot.poison.is_none() || slot.is_left || self.is_physx() {
+            self.resolve_launched(node);
+        }
         if !has_history {
             self.end(node);
         }

@@ -14,7 +14,8 @@ pub(crate) struct HeldBack {
 impl HeldBack {
     pub fn new(options: &Options) -> HeldBack {
         let is_bounded = options.lane_max > 0;
-        let lanes = if is_bounded { usize::from(options.groups) * usize::from(options.lanes) } else { 0 };
+        let lanes = usize::from(options.devices) * usize::from(options.groups) * usize::from(options.lanes);
+        let lanes = if is_bounded { lanes } else { 0 };
         HeldBack { queues: (0..lanes).map(|_| Queue::of(options)).collect(), count: 0 }
     }
 

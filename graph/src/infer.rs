@@ -104,7 +104,8 @@ impl Graph {
         let (mut seen, mut left) = (BTreeSet::new(), Vec::from_iter(self.nodes.find(node)));
         while let Some(node) = left.pop() {
             let slot = &self.nodes[node];
-            if slot.held > 0 || slot.is_absent || self.open_groups > 0 {
+            let is_absent = slot.is_absent && slot.references > 0 && !slot.is_left;
+            if slot.held > 0 || is_absent || self.open_groups > 0 {
                 return true;
             }
             let mut edge = slot.into;
@@ -219,7 +220,7 @@ impl Graph {
             return found.len();
         }
         found[stated..].sort_by_key(is_left);
-        found.iter().position(is_left).map_or(found.len(), |first| first.max(stated))
+        found[stated..].iter().position(is_left).map_or(found.len(), |first| stated + first)
     }
 
     /// Adds the nodes that a node with this access comes after.

@@ -32,6 +32,7 @@ impl Graph {
         }
         let id = self.nodes.id(node);
         self.left_out += 1;
+        let has_run = self.nodes[node].stage == Stage::Launched;
         let slot = &mut self.nodes[node];
         (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
         slot.is_left_wanted = false;
@@ -44,7 +45,7 @@ impl Graph {
         }
         // It is told as one that has ended, so its name is free.
         self.nodes.withdraw_name(node);
-        self.fail_those_behind(node);
+        self.fail_those_behind(node, has_run);
         self.lower(node);
         if self.count_history(node) == 0 {
             self.todo.push_back(node);
@@ -53,13 +54,13 @@ impl Graph {
 
     /// Those that fail with the node do not wait for it any more. Their edges stay, for the order. Those of streams go:
     /// such an order is one of nodes that run.
-    fn fail_those_behind(&mut self, node: u32) {
+    fn fail_those_behind(&mut self, node: u32, has_run: bool) {
         let Some(cause) = self.nodes[node].poison else { return };
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             self.mark_anew(edge);
             let it = *self.edge(edge);
-            if it.is_of_stream() {
+            if it.is_of_stream() && !has_run {
                 self.edges.unlink(self.nodes.slots(), edge);
                 match it.is_counted {
                     true => self.drop_reference(it.to, self.is_usual),
@@ -95,6 +96,30 @@ impl Graph {
         }
         self.nodes[node].references = references;
         references
+    }
+
+    /// Nodes of no lane that have been launched behind this one, which was in a lane, stand for its points too.
+    pub(crate) fn hand_points_on(&mut self, node: u32) {
+        let points = self.nodes[node].points;
+        self.visit += 1;
+        self.stack.push(node);
+        while let Some(node) = self.stack.pop() {
+            let mut edge = self.nodes[node].out.first;
+            while edge != NONE {
+                let it = *self.edge(edge);
+                edge = it.out_next;
+                let slot = &self.nodes[it.to];
+                if slot.stage == Stage::Launched && !slot.kind.is_device() && slot.visit != self.visit {
+                    self.nodes[it.to].visit = self.visit;
+                    let mut list = points;
+                    while let Some((point, rest)) = self.points.split(list) {
+                        self.nodes[it.to].points = self.points.push(self.nodes[it.to].points, point);
+                        list = rest;
+                    }
+                    self.stack.push(it.to);
+                }
+            }
+        }
     }
 
     /// The oldest of those that have not been returned, if it is the next. From now on it has no failure.

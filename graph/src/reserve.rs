@@ -32,7 +32,7 @@ impl Graph {
         self.reserved -= 1;
         self.edges.give_back_room();
         self.nodes.describe(node, spec);
-        self.nodes[node].poison = cause;
+        self.nodes[node].poison = self.nodes[node].poison.or(cause);
         self.follow(node, spec.after, spec.kind);
         self.drop_reference(node, self.is_usual);
         self.settle();

@@ -255,6 +255,7 @@ fn has_one_behind_at_most(last: &Slot, slots: &[Slot]) -> bool {
             && slot.strand == NONE
             && matches!(slot.kind, Kind::Kernel)
             && slot.effective == last.told
+            && slot.poison.is_none()
     };
     edge == NONE || slots.get((edge ^ IN_SLOT) as usize).is_some_and(is_next)
 }
