@@ -28,7 +28,7 @@ impl Graph {
     /// In any other case nothing has changed, and [`Graph::append`] is to be called.
     #[inline(always)] // it is called in one place, and a call would be a fifth of it
     pub fn append_running(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
-        if !self.may_run_at_once(spec) || self.edges.room() == 0 {
+        if !self.may_run_at_once(spec) || !self.edges.has_room(1) {
             return None;
         }
         let first = match spec.after {
@@ -59,7 +59,7 @@ impl Graph {
             return None;
         }
         let before = self.find_launched(spec, after)?;
-        let has_room = self.nodes.room() > 0 && self.edges.room() as usize >= before.count;
+        let has_room = self.nodes.room() > 0 && self.edges.has_room(before.count);
         has_room.then(|| self.run_behind(spec, &before, join))
     }
 

@@ -12,8 +12,8 @@ struct Apart(Edge);
 pub(crate) struct Edges {
     all: Vec<Apart>,
     free: u32,
-    /// How many edges more there may be, in slots or not.
-    room: u32,
+    /// How many edges more there may be, in slots or not. Below 0 where some were made without room.
+    room: i64,
     /// How many that would be if there were none.
     most: u32,
 }
@@ -21,13 +21,19 @@ pub(crate) struct Edges {
 impl Edges {
     /// No edge, and room for so many.
     pub fn new(room: u32) -> Edges {
-        Edges { all: Vec::new(), free: NONE, room, most: room }
+        Edges { all: Vec::new(), free: NONE, room: room.into(), most: room }
     }
 
     /// How many edges more there may be.
     #[inline]
-    pub fn room(&self) -> u32 {
+    pub fn room(&self) -> i64 {
         self.room
+    }
+
+    /// Whether there may be so many more.
+    #[inline]
+    pub fn has_room(&self, count: usize) -> bool {
+        count as i64 <= self.room
     }
 
     /// How many there may be at all, but for those that have room besides.
@@ -37,12 +43,12 @@ impl Edges {
 
     /// Room for so many edges of a node that is to come, which its others do not get.
     pub fn reserve_besides(&mut self, count: u32) {
-        (self.room, self.most) = (self.room - count, self.most - count);
+        (self.room, self.most) = (self.room - i64::from(count), self.most - count);
     }
 
     /// That room, for those edges.
     pub fn give_back_besides(&mut self, count: u32) {
-        (self.room, self.most) = (self.room + count, self.most + count);
+        (self.room, self.most) = (self.room + i64::from(count), self.most + count);
     }
 
     #[inline]
@@ -77,7 +83,7 @@ impl Edges {
         self.room += 1;
     }
 
-    /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
+    /// Adds an edge: the last out of its first node, and the first into the other one.
     #[inline(always)] // in each call most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
         let [from, to] = two(slots, edge.from, edge.to);

@@ -262,7 +262,7 @@ impl Graph {
     pub fn statistics(&self) -> Statistics {
         Statistics {
             nodes: self.options.nodes_max - self.nodes.room() - self.reserved,
-            edges: self.options.edges_max - self.edges.room() - self.reserved,
+            edges: (i64::from(self.options.edges_max) - self.edges.room()) as u32 - self.reserved,
             rounds: self.device.rounds + self.passes.rounds,
             joins: self.lanes.joins,
             joins_saved: self.lanes.joins_saved,

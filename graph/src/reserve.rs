@@ -9,7 +9,8 @@ impl Graph {
     /// A node for a task that is to come, of which [`Graph::append_reserved`] tells. Until then it waits; others may be
     /// ordered after it. None if less than half of the graph is free, and in the order of PhysX.
     pub fn reserve(&mut self) -> Option<NodeId> {
-        let has_room = self.nodes.room() > self.options.nodes_max / 2 && self.edges.room() > self.options.edges_max / 2;
+        let has_room =
+            self.nodes.room() > self.options.nodes_max / 2 && self.edges.room() > i64::from(self.options.edges_max / 2);
         if !has_room || self.is_physx() {
             return None;
         }

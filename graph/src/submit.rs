@@ -100,7 +100,17 @@ impl Graph {
     /// [`Refused::Finished`], [`Refused::Started`] if `then` no longer waits, [`Refused::Cycle`],
     /// [`Refused::WouldBlock`].
     pub fn before(&mut self, first: NodeId, then: NodeId) -> Result<(), Refused> {
-        self.order(first, then, None)
+        self.order(first, then, None, true)
+    }
+
+    /// The same, also where there is no room for the edge. Others have so much less until it has ended, so it is for
+    /// an order that must not fail, of nodes that are bounded in another way.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::before`], but [`Refused::WouldBlock`].
+    pub fn before_without_room(&mut self, first: NodeId, then: NodeId) -> Result<(), Refused> {
+        self.order(first, then, None, false)
     }
 
     /// `then` starts when `first` has come to this mark, for all kinds of both: completion tasks
@@ -110,7 +120,7 @@ impl Graph {
     ///
     /// As [`Graph::before`].
     pub fn before_at(&mut self, first: NodeId, then: NodeId, mark: Mark) -> Result<(), Refused> {
-        self.order(first, then, Some(mark))
+        self.order(first, then, Some(mark), true)
     }
 
     /// One more reference, which [`Graph::release`] takes away.
@@ -217,7 +227,7 @@ impl Graph {
 
     #[inline]
     pub(crate) fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
-        let has_room = nodes <= self.nodes.room() && edges <= self.edges.room() as usize;
+        let has_room = nodes <= self.nodes.room() && (self.edges.has_room(edges) || edges == 0);
         if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
     }
 
@@ -316,14 +326,16 @@ impl Graph {
         }
     }
 
-    fn order(&mut self, first: NodeId, then: NodeId, asked: Option<Mark>) -> Result<(), Refused> {
+    fn order(&mut self, first: NodeId, then: NodeId, asked: Option<Mark>, needs_room: bool) -> Result<(), Refused> {
         let other = || self.label(then).to_string();
         let first = self.unfinished(first, other)?;
         let then = match self.nodes.is_live(then) {
             true => self.waiting(then)?,
             false => return Err(Refused::Finished { task: self.label(then), other: self.label_of(first).to_string() }),
         };
-        self.make_room(0, 1)?;
+        if needs_room {
+            self.make_room(0, 1)?;
+        }
         self.refuse_cycle(first, then)?;
         self.link(first, then, self.mark(first, then, asked), asked.is_some());
         Ok(())

@@ -43,6 +43,32 @@ fn a_full_graph_says_that_it_would_block_and_has_room_when_nodes_have_been_retur
 }
 
 #[test]
+fn an_edge_that_is_made_without_room_takes_that_of_others_until_it_has_ended() {
+    let mut graph = graph(Options { nodes_max: 5, edges_max: 2, ..Options::default() });
+    let [first, second, third] = [0; 3].map(|_| graph.append(&Spec { references: 1, ..KERNEL }).unwrap());
+    graph.before(first, third).unwrap();
+    graph.before(second, third).unwrap();
+    assert_eq!(graph.before(first, second), Err(Refused::WouldBlock));
+    graph.before_without_room(first, second).unwrap();
+    assert!(matches!(graph.before_without_room(third, first), Err(Refused::Cycle { .. })));
+    assert_eq!(graph.statistics().edges, 3);
+    assert!(graph.has_room(2, 0) && !graph.has_room(1, 1) && !graph.has_room(3, 0));
+    let fourth = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+    assert_eq!(graph.before(third, fourth), Err(Refused::WouldBlock));
+    for node in [first, second, third, fourth] {
+        graph.release(node).unwrap();
+    }
+    while launch(&mut graph).is_some() {}
+    for node in [first, second, third, fourth] {
+        let at = graph.point(node).unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+    }
+    while graph.ended().is_some() {}
+    assert_eq!((graph.statistics().nodes, graph.statistics().edges), (0, 0));
+    assert!(graph.has_room(5, 2) && !graph.has_room(0, 3));
+}
+
+#[test]
 fn options_that_contradict_each_other_are_refused() {
     let two = Priorities::new(2).unwrap();
     let wrong = [

@@ -17,7 +17,7 @@ use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
 use crate::data::places::Chosen;
 use crate::data::record::{Adopted, Memory, Record};
-use crate::data::resident::{ROOM_WITHIN, Resident};
+use crate::data::resident::Resident;
 use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::dispatch::shared::Held;
@@ -278,7 +278,7 @@ impl Section {
         }
         let mut ordered = self.put_behind_all(held, end.node());
         if ordered.is_ok() && !node.is_done() {
-            ordered = held.graph.before(end.node(), node.node());
+            ordered = held.graph.before_without_room(end.node(), node.node());
             held.want(end.node());
         }
         // Also where it is in no order: else it never ended.
@@ -287,28 +287,20 @@ impl Section {
     }
 
     /// Has nothing more be submitted to the section, which has failed, and its node come after all that was: those
-    /// outside that conflict with it wait for what still runs inside. Where the dispatcher is full it waits for room.
+    /// outside that conflict with it wait for what still runs inside.
     fn keep_order(&self, node: &Handle) -> Result<(), Error> {
         let (inner, shared) = (&self.arrays.store, Arc::clone(self.outer.tasks.shared()));
-        let host = shared.driver.host();
-        let deadline = host.now() + ROOM_WITHIN;
-        loop {
-            let order = inner.order.take();
-            inner.is_over.store(true, Ordering::Relaxed);
-            let mut held = order.enter(&shared)?;
-            let ordered = self.put_behind_all(&mut held, node.node());
-            drop(order);
-            shared.pump(held);
-            match ordered {
-                Err(Refused::WouldBlock) if host.now() < deadline && !self.outer.is_inside() => {
-                    shared.await_room(Some(deadline))?
-                }
-                ordered => return Ok(ordered?),
-            }
-        }
+        let order = inner.order.take();
+        inner.is_over.store(true, Ordering::Relaxed);
+        let mut held = order.enter(&shared)?;
+        let ordered = self.put_behind_all(&mut held, node.node());
+        drop(order);
+        shared.pump(held);
+        Ok(ordered?)
     }
 
-    /// All of the section that has not ended comes before this node.
+    /// All of the section that has not ended comes before this node: also where the dispatcher is full, for who waits
+    /// for room may be the one that has to make it.
     fn put_behind_all(&self, held: &mut Held<'_>, node: NodeId) -> Result<(), Refused> {
         let (set, mut before) = (self.arrays.store.tasks.set().id(), BTreeSet::from([node]));
         held.graph.predecessors(node, |first| {
@@ -317,7 +309,7 @@ impl Section {
         let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
         let pending: Vec<_> = of_this_set.map(|body| body.node).filter(|node| !before.contains(node)).collect();
         for first in pending {
-            match held.graph.before(first, node) {
+            match held.graph.before_without_room(first, node) {
                 Err(Refused::Finished { .. }) => continue,
                 made => made?,
             }

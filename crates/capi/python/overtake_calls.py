@@ -206,9 +206,14 @@ def _text_of(error):
 
 
 class Work:
-    """The end of the function of a task."""
+    """The end of the function of a task, and of those of a frame that it belongs to."""
 
-    value, error = None, None
+    value, error, frame = None, None, None
+
+    def fail(self, error):
+        self.error = error
+        if self.frame:
+            self.frame.error = self.frame.error or error  # its first
 
 
 FREE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
@@ -234,7 +239,7 @@ class Kept(ctypes.Structure):
                 work.value, work.error = value, None
             return 0
         except BaseException as error:  # no frame above this one could handle it
-            work.error = error if work is self.work else work.error or error
+            work.fail(error if work is self.work else work.error or error)
             note(error)
             functions["set_last_error"](_text_of(error).replace("\0", " ").encode(errors="replace"))
             return TASK_FAILED

@@ -120,6 +120,7 @@ class Frame:
 
     def _submit(self, kind, name, function, after):
         spec, work = base._described(kind, name, function, after)
+        work.frame = self._end._failures.of(self.number)
         self._has_functions = True
         return self._task("pipeline_submit", ctypes.byref(spec), work=work)
 
@@ -129,7 +130,8 @@ class Frame:
 
     def complete(self):
         """Waits until the producer's tasks have ended, if the frame was handed over before that."""
-        calls.call("pipeline_complete", self._end._handle)
+        with self._end._failures.told():
+            calls.call("pipeline_complete", self._end._handle)
 
     def _end_by(self, name):
         if self._is_open:
@@ -169,10 +171,42 @@ class Frame:
         return False
 
 
+class _Failures:
+    """The first exceptions of the functions of frames, by their numbers, for both ends of a pipeline."""
+
+    def __init__(self):
+        self._works = {}
+
+    def of(self, number):
+        """Where the exceptions of a frame go. A pipeline has less than 256 frames at once."""
+        if number not in self._works:
+            self._works = {each: work for each, work in self._works.items() if each + 256 > number}
+        return self._works.setdefault(number, calls.Work())
+
+    @contextlib.contextmanager
+    def told(self):
+        """Gives an error of a frame its cause."""
+        try:
+            yield
+        except FrameError as error:
+            number = re.search(r"\bframe (\d+) of pipeline ", error.text)
+            work = number and self._works.pop(int(number[1]), None)
+            error.__cause__ = work and work.error
+            raise
+
+
 class _End(calls.Owner):
     _freed_by = "pipeline_leave"
 
+    def __init__(self, failures):
+        super().__init__()
+        self._failures = failures
+
     def _frame(self, name, timeout, is_filling):
+        with self._failures.told():
+            return self._taken(name, timeout, is_filling)
+
+    def _taken(self, name, timeout, is_filling):
         found = _Frame(ctypes.sizeof(_Frame))
         for left_ns, is_last in calls.slices(timeout):
             try:
@@ -263,7 +297,8 @@ class Pipeline(calls.Owner):
         options.records_max = records_max
         options.admission = admission._handle if admission else None
         super().__init__()
-        self._tasks, self.producer, self.consumer = tasks, Producer(), Consumer()
+        failures = _Failures()
+        self._tasks, self.producer, self.consumer = tasks, Producer(failures), Consumer(failures)
         places = [owner._place for owner in (self, self.producer, self.consumer)]
         calls.call("pipeline_open", tasks._handle, options, *map(ctypes.byref, places))
 

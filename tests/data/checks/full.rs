@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hal::Nanos;
-use overtake::data::{ArrayOptions, Arrays, Sum, read, read_write, reduce, write};
+use overtake::data::{ArrayOptions, Arrays, Sum, discard, read, read_write, reduce, write};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Error, Handle, More, Refused, Tasks};
 
@@ -31,6 +31,58 @@ fn fill(dispatcher: &Dispatcher) -> Result<Vec<Handle>, Error> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A section that fails where there is no room for an edge ends at once, and those outside still wait for all inside.
+pub fn ends_a_section_at_once(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let options = DispatchOptions { tasks_max: 16, lanes: 2, ..DispatchOptions::default() };
+    let dispatcher = Dispatcher::open(&bed.overtake, options)?;
+    let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
+    let (array, host) = (arrays.array::<u32>(&[4])?, rig.driver().host());
+    let (section, (inside,)) = arrays.section("full", (write(&array),)).on_host().open()?;
+    let set = |arrays: &Arrays, name, array, with: u32| {
+        let fill = arrays.host(name, (discard(array),), move |(array,): (&mut [u32],)| {
+            array.fill(with);
+            Ok(())
+        });
+        fill.held().submit()
+    };
+    let long = set(&section, "long", &inside, 1)?;
+    let behind = set(&arrays, "outside", &array, 2)?;
+    behind.release()?;
+    let held = fill_with_edges(&dispatcher)?;
+    let begun = host.now();
+    ensure!(section.end().is_err(), "there is no room for its end");
+    ensure!(host.now().since(begun) < Nanos::from_ms(10_000), "it has waited for room");
+    held.iter().try_for_each(Handle::release)?;
+    host.sleep(Nanos::from_ms(2));
+    ensure!(!behind.is_done(), "it waits for all inside");
+    long.release()?;
+    behind.wait()?;
+    same("its result", &array.read()?[3], &2)?;
+    arrays.wait()?;
+    drop(held);
+    same("nodes and edges that are left", &left(&dispatcher), &(0, 0))
+}
+
+fn left(dispatcher: &Dispatcher) -> (u32, u32) {
+    let statistics = dispatcher.graph_statistics();
+    (statistics.nodes, statistics.edges)
+}
+
+/// No room is left for a task, nor for an edge.
+fn fill_with_edges(dispatcher: &Dispatcher) -> Result<Vec<Handle>, Error> {
+    let held = fill(dispatcher)?;
+    for at in (0..held.len()).cycle() {
+        for first in &held[..at] {
+            match first.precede(&held[at]) {
+                Err(Error::Refused(Refused::WouldBlock)) => return Ok(held),
+                made => made?,
+            }
+        }
+    }
+    Ok(held)
 }
 
 /// Many more computations than there is room for, on the host, on the device and as reductions: each runs once.

@@ -59,7 +59,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         beside_a_section_that_is_lost;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;
-    full: is_waited_for is_waited_for_in_vain not_inside;
+    full: is_waited_for is_waited_for_in_vain not_inside ends_a_section_at_once;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full;

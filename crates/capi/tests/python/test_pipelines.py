@@ -93,8 +93,11 @@ class Pipelines(WithDispatcher):
 
         with line.producer.acquire() as frame:
             frame.kernel("upload", fails)
-        with self.assertRaisesRegex(overtake.FrameError, 'frame 0 of pipeline "camera" failed.*the cable is out'):
+        with self.assertRaisesRegex(
+            overtake.FrameError, 'frame 0 of pipeline "camera" failed.*the cable is out'
+        ) as raised:
             line.consumer.wait()
+        self.assertIsInstance(raised.exception.__cause__, ValueError)
         self.assertRaisesRegex(TimeoutError, "overtake_pipeline_wait", line.consumer.wait, 0)
         self.assertRaises(TimeoutError, line.consumer.wait, 0.001)
         line.producer.acquire().commit()
@@ -106,6 +109,38 @@ class Pipelines(WithDispatcher):
         line = self.line()
         del line.consumer
         self.assertRaises(overtake.Ended, line.producer.acquire)
+
+    def test_the_cause_of_a_frame_error_is_that_of_its_first_failure(self):
+        line, started = self.line(), threading.Event()
+
+        def fails(text, *waits):
+            for event in waits:
+                event.wait(20)
+            started.set()
+            raise ValueError(text)
+
+        for number in range(300):  # no exception is kept for ever
+            with line.producer.acquire() as frame:
+                if number % 100 == 1:
+                    first = frame.host_task("first", lambda: fails(f"the first of {number}"))
+                    frame.host_task("behind", lambda: fails("not run"), after=first)
+                    frame.host_task("later", lambda: fails("later", started))
+            if number % 100 == 1:
+                with self.assertRaisesRegex(overtake.FrameError, f"the first of {number}") as raised:
+                    line.consumer.wait()
+                self.assertEqual(str(raised.exception.__cause__), f"the first of {number}")
+                started.clear()
+            else:
+                line.consumer.wait().release()
+        with line.producer.acquire() as frame:
+            frame.upload()
+        with line.consumer.wait() as frame:
+            frame.host_task("consumes", lambda: fails("no disk"))
+        with self.assertRaisesRegex(overtake.FrameError, "no disk") as raised:
+            for _ in range(20):  # one of the next frames is in that stage
+                line.producer.acquire(timeout=20).commit()
+                line.consumer.wait(timeout=20).release()
+        self.assertEqual(str(raised.exception.__cause__), "no disk")
 
     def test_an_end_that_a_function_leaves_is_left(self):
         for leave in (lambda line: line.consumer.leave(), lambda line: delattr(line, "consumer")):
