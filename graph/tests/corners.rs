@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use overtake_graph::{Access, Besides, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Runner, Spec, Stage};
 
-use accesses::{append, graph, reads, writes};
+use accesses::{append, before, graph, reads, writes};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
@@ -28,6 +28,7 @@ fn a_stated_node_that_was_left_out_takes_no_failure_from_others() {
     assert_eq!(graph.ended().map(|it| it.node), Some(left));
     let other = append(&mut graph, &[writes(y)]);
     let behind = graph.append_using(&Spec { after: &[left], ..KERNEL }, &[reads(x), reads(y)]).unwrap();
+    assert!(before(&graph, behind).contains(&other));
     assert!(graph.give_up(other, CAUSE));
     assert_eq!(graph.stage(behind), Stage::Ended, "it fails with the writer of its bytes");
 }
