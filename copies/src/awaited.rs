@@ -33,7 +33,7 @@ impl PriorityStream {
             !records.tickets.is_done(**ticket) && records.standing.lift(**ticket, &[], to) != Lift::Unchanged
         };
         let count = awaited.tickets.iter().filter(lifted).count();
-        (0..count).for_each(|_| records.counters.boosted());
+        records.counters.boosts.add(count as u64);
         count > 0
     }
 }

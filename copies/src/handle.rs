@@ -88,7 +88,7 @@ impl CopyHandle {
         let ahead = self.stream.ahead.below(to, tickets).into_iter().flat_map(|before| before.tickets);
         let lift = standing.lift(ticket, &ahead.collect::<Vec<_>>(), to);
         if lift != Lift::Unchanged {
-            counters.boosted();
+            counters.boosts.add(1);
         }
         Ok(lift)
     }

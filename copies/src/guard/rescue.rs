@@ -100,7 +100,7 @@ impl Carrier {
         // A launch that has ended by copying is done before the next one has started.
         self.tidy(book);
         let (settled, rescued) = book.settle(started, self.line.outcome());
-        self.records.counters.guard_rescued(rescued);
+        self.records.counters.guard_rescues.add(rescued);
         if settled {
             self.rescue(book);
         } else if let Err(error) = self.driver.stream_query(self.copies) {

@@ -178,7 +178,7 @@ impl Planned<'_> {
             levels.dedup();
             let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.asked.priority)).collect();
             flight.depends_on.push(Dependency { boosts, ..dependency.clone() });
-            self.inner().records.counters.boosted();
+            self.inner().records.counters.boosts.add(1);
         }
     }
 }

@@ -194,7 +194,7 @@ impl<'a> Watcher<'a> {
                 );
             }
         }
-        self.records.counters.rescued();
+        self.records.counters.rescues.add(1);
     }
 
     /// The layer is closing: opens all words and gives up all copies.
