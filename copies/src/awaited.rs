@@ -30,10 +30,10 @@ impl PriorityStream {
     pub fn lift_awaited(&self, awaited: &Awaited, to: Priority) -> bool {
         let records = &self.state().inner.records;
         let lifted = |ticket: &&Ticket| {
-            !records.tickets.is_done(**ticket) && records.standing.lift(**ticket, &[], to) != Lift::Unchanged
+            !records.tickets.is_done(**ticket) && records.standing.lifts.lift(**ticket, &[], to) != Lift::Unchanged
         };
         let count = awaited.tickets.iter().filter(lifted).count();
-        (0..count).for_each(|_| records.counters.boosted());
+        records.counters.boosts.add(count as u64);
         count > 0
     }
 }

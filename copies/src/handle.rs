@@ -86,9 +86,9 @@ impl CopyHandle {
         let Records { tickets, standing, counters, .. } = &*inner.records;
         let Some(ticket) = self.ticket.filter(|ticket| !tickets.is_done(*ticket)) else { return Ok(Lift::Unchanged) };
         let ahead = self.stream.ahead.below(to, tickets).into_iter().flat_map(|before| before.tickets);
-        let lift = standing.lift(ticket, &ahead.collect::<Vec<_>>(), to);
+        let lift = standing.lifts.lift(ticket, &ahead.collect::<Vec<_>>(), to);
         if lift != Lift::Unchanged {
-            counters.boosted();
+            counters.boosts.add(1);
         }
         Ok(lift)
     }

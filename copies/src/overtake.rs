@@ -183,7 +183,7 @@ impl Overtake {
     #[must_use]
     pub fn loading(&self) -> Blocking {
         if self.inner.guard.as_ref().is_some_and(|guard| !guard.is_idle()) {
-            self.inner.records.counters.launched_first();
+            self.inner.records.counters.first_launches.add(1);
         }
         self.inner.blocking()
     }

@@ -12,7 +12,7 @@ use super::callers::Callers;
 use super::load::Load;
 use super::scout::Scout;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
-use crate::kernel::{CopyKernel, Workers, Yield};
+use crate::kernel::{CopyKernel, Terms, Workers, Yield};
 use crate::pool::Pool;
 use crate::records::{Records, Ticket};
 
@@ -123,12 +123,17 @@ impl Carrier {
     /// Runs a kernel that is cancelled before it begins, and waits for it. So the driver's work for a first launch is
     /// done, and the words are tested. Returns whether the kernel obeyed.
     pub(super) fn try_out(&self, yields: Yield) -> Result<bool> {
-        let workers = Workers { blocks: 1, warps: 1 };
         // No kernel has been launched, so all launches up to 0 are cancelled and done.
+        let terms = self.terms(Workers { blocks: 1, warps: 1 }, Some(yields), 0);
         // SAFETY: the kernel copies nothing; the words outlive the streams (see `Guard`).
-        unsafe { self.kernel.launch_guarded(&[], workers, Some(yields), self.line.handshake(0), self.copies)? };
+        unsafe { self.kernel.launch(&[], terms)? };
         self.driver.stream_synchronize(self.copies)?;
         Ok(verdict(0, self.line.started(), self.line.outcome()) == Maker::Rescuer)
+    }
+
+    /// Those of launch `number`.
+    fn terms(&self, workers: Workers, yields: Option<Yield>, number: u32) -> Terms {
+        Terms { workers, yields, handshake: Some(self.line.handshake(number)), stream: self.copies }
     }
 
     /// Launches the copy's kernel to run after `ready`. Returns the event that the application's stream has to wait
@@ -148,9 +153,8 @@ impl Carrier {
         self.line.pass(book.done());
         let number = book.last.wrapping_add(1);
         self.driver.stream_wait_event(self.copies, ready)?;
-        let handshake = self.line.handshake(number);
         // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
-        unsafe { copy.load.launch_guarded(&self.kernel, copy.workers, copy.yields, handshake, self.copies)? };
+        unsafe { copy.load.launch(&self.kernel, self.terms(copy.workers, copy.yields, number))? };
         let carried = Carried {
             number,
             ready,

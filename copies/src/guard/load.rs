@@ -8,8 +8,7 @@ use channels::{Shape, copy_shape};
 use hal::{Driver, Result, Stream};
 use terms::Direction;
 
-use crate::kernel::handshake::Handshake;
-use crate::kernel::{CopyKernel, Descriptor, INLINE_DESCRIPTORS, Workers, Yield};
+use crate::kernel::{CopyKernel, Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Terms};
 use crate::service::batch::Batch;
 use crate::service::kernel::ServiceKernel;
 
@@ -37,43 +36,21 @@ impl Load {
         }
     }
 
-    /// Launches the guarded kernel.
+    /// Launches its kernel. One launch with a guard takes all of it.
     ///
     /// # Safety
     /// The ranges stay valid until the launch has completed, the device sees them at the addresses that its kernel
     /// gets, and the words of the handshake live as long.
-    pub(super) unsafe fn launch_guarded(
-        &self,
-        copy: &CopyKernel,
-        workers: Workers,
-        yields: Option<Yield>,
-        handshake: Handshake,
-        stream: Stream,
-    ) -> Result<()> {
+    pub(super) unsafe fn launch(&self, copy: &CopyKernel, terms: Terms) -> Result<()> {
+        let most = if terms.handshake.is_some() { GUARDED_DESCRIPTORS } else { INLINE_DESCRIPTORS };
         // SAFETY: passed on to the caller, in both arms.
         unsafe {
             match self {
                 Load::Shapes { descriptors, .. } => {
-                    copy.launch_guarded(descriptors, workers, yields, handshake, stream)
+                    descriptors.chunks(most).try_for_each(|some| copy.launch(some, terms))
                 }
-                Load::Batch(batch, kernel) => kernel.launch_guarded(batch, workers, yields, handshake, stream),
+                Load::Batch(batch, kernel) => kernel.launch(batch, terms),
             }
-        }
-    }
-
-    /// Launches a kernel without a guard that yields to no copy.
-    ///
-    /// # Safety
-    /// The ranges stay valid until the launch has completed.
-    pub(super) unsafe fn launch(&self, copy: &CopyKernel, workers: Workers, stream: Stream) -> Result<()> {
-        match self {
-            Load::Shapes { descriptors, .. } => {
-                let mut launches = descriptors.chunks(INLINE_DESCRIPTORS);
-                // SAFETY: passed on to the caller.
-                launches.try_for_each(|some| unsafe { copy.launch(some, workers, None, stream) })
-            }
-            // SAFETY: passed on to the caller.
-            Load::Batch(batch, kernel) => unsafe { kernel.launch(batch, workers, None, stream) },
         }
     }
 

@@ -261,7 +261,7 @@ impl Guard {
         drop(strikes);
         if ends {
             self.retreated.store(false, Ordering::Relaxed);
-            self.records.counters.resumed();
+            self.records.counters.resumptions.add(1);
             log::warn!("bulk copies go by kernel again, after the pause that an earlier message explains");
         }
         until
@@ -277,7 +277,7 @@ impl Guard {
         drop(strikes);
         let Some(pause) = pause else { return };
         self.retreated.store(true, Ordering::Relaxed);
-        self.records.counters.stood_down();
+        self.records.counters.stand_downs.add(1);
         log::warn!(
             "bulk copies go by copy engine for {:.0} s, unprioritised: {} times in a row the program's kernels \
              left no multiprocessor to a copy kernel for {}.",

@@ -7,6 +7,7 @@ use hal::{Error, Nanos, Result};
 use super::book::{Book, Carried};
 use super::callers::Takeover;
 use super::carrier::Carrier;
+use crate::kernel::Terms;
 use crate::kernel::handshake::Maker;
 use crate::records::Ticket;
 
@@ -100,7 +101,7 @@ impl Carrier {
         // A launch that has ended by copying is done before the next one has started.
         self.tidy(book);
         let (settled, rescued) = book.settle(started, self.line.outcome());
-        self.records.counters.guard_rescued(rescued);
+        self.records.counters.guard_rescues.add(rescued);
         if settled {
             self.rescue(book);
         } else if let Err(error) = self.driver.stream_query(self.copies) {
@@ -171,8 +172,9 @@ impl Carrier {
     /// The ranges are valid until the copy has completed.
     unsafe fn copy_instead(&self, copy: &Carried, by_kernel: bool) -> Result<()> {
         if by_kernel {
+            let terms = Terms { workers: copy.workers, yields: None, handshake: None, stream: self.rescues };
             // SAFETY: passed on to the caller; the kernel gets the same ranges.
-            return unsafe { copy.load.launch(&self.kernel, copy.workers, self.rescues) };
+            return unsafe { copy.load.launch(&self.kernel, terms) };
         }
         // SAFETY: passed on to the caller.
         unsafe { copy.load.copy_by_engine(&*self.driver, copy.direction, self.rescues) }

@@ -17,10 +17,10 @@ use handshake::Handshake;
 pub use options::{BLOCK_WARPS_MAX, Workers};
 
 /// The PTX of `copy.cu`.
-pub const COPY_PTX: &str = include_str!("copy.ptx");
+const COPY_PTX: &str = include_str!("copy.ptx");
 
 /// Descriptors that fit one launch by value; `Inline` in `copy.cu`.
-pub const INLINE_DESCRIPTORS: usize = 8;
+pub(crate) const INLINE_DESCRIPTORS: usize = 8;
 
 /// Descriptors that fit one guarded launch by value; `InlineMany` in `copy.cu`.
 pub(crate) const GUARDED_DESCRIPTORS: usize = 64;
@@ -36,7 +36,7 @@ const SLOT_BYTES: u64 = 256;
 /// `Descriptor` in `copy.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Descriptor {
+pub(crate) struct Descriptor {
     target: u64,
     source: u64,
     width_bytes: u64,
@@ -50,8 +50,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// A copy of one or two dimensions.
-    #[must_use]
-    pub fn copy(shape: &Shape) -> Descriptor {
+    pub(crate) fn copy(shape: &Shape) -> Descriptor {
         debug_assert_eq!(shape.depth, 1, "boxes are cut into slices first");
         Descriptor {
             target: shape.target.address,
@@ -63,18 +62,12 @@ impl Descriptor {
             ..Descriptor::default()
         }
     }
-
-    /// A fill with the 4 bytes of `value`, repeated.
-    #[must_use]
-    pub fn set(target: DevicePtr, value: u32, bytes: u64) -> Descriptor {
-        Descriptor { target: target.0, width_bytes: bytes, rows: 1, kind: 1, value, ..Descriptor::default() }
-    }
 }
 
 /// `Gate` in `gate.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate {
+struct Gate {
     host: u64,
     mirror: u64,
     finished: u64,
@@ -82,26 +75,32 @@ pub(crate) struct Gate {
     lift: u64,
 }
 
-/// The grid, with one more block if the word has to be mirrored.
-pub(crate) fn grid(workers: Workers, mirrors: bool) -> [u32; 3] {
-    [workers.blocks + u32::from(mirrors), 1, 1]
-}
-
-pub(crate) fn block(workers: Workers) -> [u32; 3] {
+fn block(workers: Workers) -> [u32; 3] {
     assert!((1..=BLOCK_WARPS_MAX).contains(&workers.warps), "a block has 1 to {BLOCK_WARPS_MAX} warps");
     [workers.warps * WARP_THREADS, 1, 1]
 }
 
 /// A word that the device sees and a launch yields to, with the longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Yield {
+pub(crate) struct Yield {
     /// The word; the kernel stands still while it is not 0.
-    pub word: DevicePtr,
+    pub(crate) word: DevicePtr,
     /// The word of the copy itself, if it has one ([`semaphores::Bank::lift_address`]). While it is not 0, the word of
     /// a higher priority counts in place of the first.
-    pub lift: Option<DevicePtr>,
+    pub(crate) lift: Option<DevicePtr>,
     /// The bound of all waits of one warp together.
-    pub wait_max: Nanos,
+    pub(crate) wait_max: Nanos,
+}
+
+/// The terms of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) workers: Workers,
+    /// The word that it yields to, if it does. One more block mirrors that.
+    pub(crate) yields: Option<Yield>,
+    /// The words by which it asks the host whether to copy, if it is guarded.
+    pub(crate) handshake: Option<Handshake>,
+    pub(crate) stream: Stream,
 }
 
 /// The descriptors, padded for a launch that takes them by value.
@@ -113,7 +112,7 @@ fn table<const COUNT: usize>(descriptors: &[Descriptor]) -> [Descriptor; COUNT] 
 }
 
 /// The loaded kernels of one context.
-pub struct CopyKernel {
+pub(crate) struct CopyKernel {
     driver: Arc<dyn Driver>,
     module: Module,
     copy: Function,
@@ -125,7 +124,7 @@ pub struct CopyKernel {
 
 impl CopyKernel {
     /// Loads the kernels into the current context.
-    pub fn load(driver: &Arc<dyn Driver>) -> Result<CopyKernel> {
+    pub(crate) fn load(driver: &Arc<dyn Driver>) -> Result<CopyKernel> {
         let module = driver.module_load(COPY_PTX.as_bytes())?;
         let parts = || -> Result<([Function; 3], DevicePtr)> {
             let copy = driver.module_function(module, "overtake_copy")?;
@@ -153,66 +152,56 @@ impl CopyKernel {
     fn launch_each(&self, stream: Stream) -> Result<()> {
         self.driver.memset_d8_async(self.slots, 0, SLOTS * SLOT_BYTES, stream)?;
         self.add(stream, self.slots, 0)?;
+        let terms = Terms { workers: Workers { blocks: 1, warps: 1 }, yields: None, handshake: None, stream };
         // SAFETY: this launch copies nothing.
-        unsafe { self.launch(&[], Workers { blocks: 1, warps: 1 }, None, stream) }
+        unsafe { self.launch(&[], terms) }
     }
 
-    /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors.
+    /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors, and with a guard of [`GUARDED_DESCRIPTORS`].
     ///
     /// # Safety
-    /// Every range of the descriptors is visible to the device and stays valid until the launch has completed.
-    pub unsafe fn launch(
-        &self,
-        descriptors: &[Descriptor],
-        workers: Workers,
-        yields: Option<Yield>,
-        stream: Stream,
-    ) -> Result<()> {
-        let mut table: [_; INLINE_DESCRIPTORS] = table(descriptors);
-        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
-        let parameters: [*mut c_void; 3] = [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
+    /// Every range of the descriptors is visible to the device and stays valid until the launch has completed; the
+    /// words of the handshake live as long.
+    pub(crate) unsafe fn launch(&self, descriptors: &[Descriptor], terms: Terms) -> Result<()> {
+        let mut count = descriptors.len() as u32;
+        let count = (&raw mut count).cast();
+        // SAFETY: `overtake_copy` declares an `Inline` of 8 descriptors, `overtake_copy_guarded` an `InlineMany` of 64,
+        // and both a u32; the caller vouches for ranges and words.
+        unsafe {
+            match terms.handshake {
+                None => {
+                    let mut table: [_; INLINE_DESCRIPTORS] = table(descriptors);
+                    self.launch_as(self.copy, [table.as_mut_ptr().cast(), count], terms)
+                }
+                Some(_) => {
+                    let mut table: [_; GUARDED_DESCRIPTORS] = table(descriptors);
+                    self.launch_as(self.guarded, [table.as_mut_ptr().cast(), count], terms)
+                }
+            }
+        }
+    }
+
+    /// Launches a kernel of the layer's. Once a guarded one has all its multiprocessors, it asks the host whether to
+    /// copy.
+    ///
+    /// # Safety
+    /// The kernel declares the two parameters that these pointers lead to, with the layouts of the C declarations, a
+    /// `Gate`, and a `Guard` if it is guarded. The caller vouches for the bytes that it moves, as for
+    /// [`CopyKernel::launch`].
+    pub(crate) unsafe fn launch_as(&self, kernel: Function, what: [*mut c_void; 2], terms: Terms) -> Result<()> {
+        let Terms { workers, yields, handshake, stream } = terms;
+        let (mut gate, mut guard) = (self.gate(yields), handshake);
+        let guard = guard.as_mut().map_or(std::ptr::null_mut(), |guard| std::ptr::from_mut(guard).cast());
+        let parameters = [what[0], what[1], (&raw mut gate).cast(), guard];
         let launch = Launch {
-            function: self.copy,
-            grid: grid(workers, yields.is_some()),
+            function: kernel,
+            grid: [workers.blocks + u32::from(yields.is_some()), 1, 1],
             block: block(workers),
             shared_bytes: 0,
             stream,
-            parameters: &parameters,
+            parameters: &parameters[..3 + usize::from(handshake.is_some())],
         };
-        // SAFETY: `overtake_copy` declares three parameters, an `Inline` of 8 descriptors, a u32 and a `Gate`, which
-        // the three pointers lead to with the layouts of the C declarations; the caller vouches for the ranges.
-        unsafe { self.driver.launch(&launch) }
-    }
-
-    /// Launches a copy of up to [`GUARDED_DESCRIPTORS`] descriptors. Once the kernel has all its multiprocessors, it
-    /// asks the host whether to copy.
-    ///
-    /// # Safety
-    /// As for [`CopyKernel::launch`]; the words of the handshake live as long as the launch.
-    pub(crate) unsafe fn launch_guarded(
-        &self,
-        descriptors: &[Descriptor],
-        workers: Workers,
-        yields: Option<Yield>,
-        handshake: Handshake,
-        stream: Stream,
-    ) -> Result<()> {
-        let mut table: [_; GUARDED_DESCRIPTORS] = table(descriptors);
-        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
-        let mut guard = handshake;
-        let parameters: [*mut c_void; 4] =
-            [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
-        let launch = Launch {
-            function: self.guarded,
-            grid: grid(workers, yields.is_some()),
-            block: block(workers),
-            shared_bytes: 0,
-            stream,
-            parameters: &parameters,
-        };
-        // SAFETY: `overtake_copy_guarded` declares four parameters, an `InlineMany` of 64 descriptors, a u32, a `Gate`
-        // and a `Guard`, which the pointers lead to with the layouts of the C declarations; the caller vouches for
-        // ranges and words.
+        // SAFETY: passed on to the caller; a `Gate` and a `Guard` have the layouts of the C declarations.
         unsafe { self.driver.launch(&launch) }
     }
 
@@ -222,7 +211,7 @@ impl CopyKernel {
     }
 
     /// The words of a launch that yields to `yields`.
-    pub(crate) fn gate(&self, yields: Option<Yield>) -> Gate {
+    fn gate(&self, yields: Option<Yield>) -> Gate {
         let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0, lift: 0 } };
         let mut next = lock(&self.next_slot);
         let slot = self.slots.offset(*next % SLOTS * SLOT_BYTES);

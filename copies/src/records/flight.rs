@@ -156,7 +156,7 @@ impl Flight {
         let mut above = bank.priorities().above(level);
         // A lifted copy waits at the word of another level.
         let waits = |level| bank.gate_word(level) != 0;
-        let is_held = waits(level) && standing.passes_as(self.landing).is_none_or(waits);
+        let is_held = waits(level) && standing.lifts.passes_as(self.landing).is_none_or(waits);
         is_held || above.any(|higher| bank.stream_word(higher) != 0)
     }
 
@@ -177,7 +177,7 @@ impl Flight {
     fn let_through(&mut self, standing: &Standing, traffic: &Traffic) {
         self.lower(standing);
         if self.waits_at.is_some() {
-            standing.end_wait(self.landing);
+            standing.lifts.end(self.landing);
         }
         if let Some(copy) = self.under_way.take() {
             traffic.end(copy);
@@ -311,10 +311,10 @@ mod tests {
         let records = records();
         let standing = &records.standing;
         let flight = Flight { waits_at: Some(at(1)), ..careful(&records).0 };
-        assert!(standing.begin_to_wait(flight.landing, DIRECTION, at(1), true).is_some());
+        assert!(standing.lifts.begin(flight.landing, DIRECTION, at(1), true).is_some());
         let middle = standing.raise(DIRECTION, at(2)).unwrap();
         assert!(flight.is_held(standing));
-        standing.lift(flight.landing, &[], at(2));
+        standing.lifts.lift(flight.landing, &[], at(2));
         assert!(!flight.is_held(standing), "it passes the copy of the middle");
         let urgent = standing.raise(DIRECTION, at(3)).unwrap();
         assert!(flight.is_held(standing));

@@ -9,7 +9,7 @@
 //! one.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use hal::DevicePtr;
 use semaphores::{Bank, Boost, LIFTS};
@@ -31,8 +31,9 @@ pub enum Lift {
 }
 
 /// The copies on their way, by ticket.
-#[derive(Debug, Default)]
 pub(crate) struct Lifts {
+    /// By direction.
+    banks: [Arc<Bank>; Direction::COUNT],
     book: Mutex<Book>,
 }
 
@@ -91,11 +92,18 @@ impl Waiting {
 }
 
 impl Lifts {
+    pub(super) fn new(banks: [Arc<Bank>; Direction::COUNT]) -> Lifts {
+        Lifts { banks, book: Mutex::default() }
+    }
+
+    fn bank(&self, direction: Direction) -> &Bank {
+        &self.banks[direction.index()]
+    }
+
     /// A copy with that ticket is about to be submitted, and will wait at the word of `level`; `by_kernel` tells
     /// whether it can look at a word of its own too. Returns that word.
-    pub(super) fn begin<'a>(
+    pub(crate) fn begin(
         &self,
-        bank: impl Fn(Direction) -> &'a Bank,
         ticket: Ticket,
         direction: Direction,
         level: Priority,
@@ -106,28 +114,22 @@ impl Lifts {
         let word = by_kernel.then(|| book.free(direction).pop()).flatten();
         let waiting = Waiting { number: book.begun, direction, passes_as: level, level, word, boosts: Vec::new() };
         book.waiting.insert(ticket, waiting);
-        word.map(|word| bank(direction).lift_address(word))
+        word.map(|word| self.bank(direction).lift_address(word))
     }
 
     /// The priority that the copy passes as, if it waits at a word.
-    pub(super) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
+    pub(crate) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
         lock(&self.book).waiting.get(&ticket).map(|waiting| waiting.passes_as)
     }
 
     /// Lifts a copy, and those among `ahead` that were submitted before it, because it cannot pass them. Returns the
     /// effect on the copy itself.
-    pub(super) fn lift<'a>(
-        &self,
-        bank: impl Fn(Direction) -> &'a Bank,
-        ticket: Ticket,
-        ahead: &[Ticket],
-        to: Priority,
-    ) -> Lift {
+    pub(crate) fn lift(&self, ticket: Ticket, ahead: &[Ticket], to: Priority) -> Lift {
         let mut book = lock(&self.book);
         let Some(number) = book.waiting.get(&ticket).map(|own| own.number) else { return Lift::Unchanged };
         let mut lift = |ticket: &Ticket| {
             let waiting = book.waiting.get_mut(ticket).filter(|waiting| waiting.number <= number);
-            waiting.map_or(Lift::Unchanged, |waiting| waiting.lift(bank(waiting.direction), to))
+            waiting.map_or(Lift::Unchanged, |waiting| waiting.lift(self.bank(waiting.direction), to))
         };
         let effect = lift(&ticket);
         for before in ahead {
@@ -137,16 +139,16 @@ impl Lifts {
     }
 
     /// The copy is over, and its lift with it.
-    pub(super) fn end<'a>(&self, bank: impl Fn(Direction) -> &'a Bank, ticket: Ticket) {
+    pub(crate) fn end(&self, ticket: Ticket) {
         let mut book = lock(&self.book);
         let Some(Waiting { direction, boosts, word, .. }) = book.waiting.remove(&ticket) else { return };
         if let Some(word) = word {
             // The next copy that has the word begins without a lift.
-            bank(direction).unlift(word);
+            self.bank(direction).unlift(word);
             book.free(direction).push(word);
         }
         drop(book);
-        boosts.into_iter().for_each(|boost| bank(direction).unboost(boost));
+        boosts.into_iter().for_each(|boost| self.bank(direction).unboost(boost));
     }
 }
 
@@ -173,7 +175,7 @@ mod tests {
     /// A copy in a channel that is about to wait.
     fn waiting(records: &Records, direction: Direction, level: u8) -> Ticket {
         let ticket = records.tickets.take().unwrap();
-        assert_eq!(records.standing.begin_to_wait(ticket, direction, at(level), false), None);
+        assert_eq!(records.standing.lifts.begin(ticket, direction, at(level), false), None);
         ticket
     }
 
@@ -192,13 +194,17 @@ mod tests {
         let [before, own] = [1, 2].map(|level| waiting(&records, to_device, level));
         let later = waiting(&records, to_host, 1);
         assert_eq!(words(&records), [[1, 1], [1, 1]]);
-        assert_eq!(records.standing.lift(own, &[before, own, later], at(3)), Lift::Level);
+        assert_eq!(records.standing.lifts.lift(own, &[before, own, later], at(3)), Lift::Level);
         assert_eq!(words(&records), [[0, 0], [1, 1]], "the later copy is as it was");
-        records.standing.end_wait(own);
+        records.standing.lifts.end(own);
         assert_eq!(words(&records), [[0, 1], [1, 1]], "the copy before it is still under way");
-        records.standing.end_wait(before);
+        records.standing.lifts.end(before);
         assert_eq!(words(&records), [[1, 1], [1, 1]]);
-        assert_eq!(records.standing.lift(own, &[later], at(3)), Lift::Unchanged, "it is over, and lifts no other");
+        assert_eq!(
+            records.standing.lifts.lift(own, &[later], at(3)),
+            Lift::Unchanged,
+            "it is over, and lifts no other"
+        );
         assert_eq!(words(&records), [[1, 1], [1, 1]]);
     }
 
@@ -206,12 +212,12 @@ mod tests {
     fn a_higher_lift_adds_to_a_lower_one_and_both_end() {
         let records = records();
         let own = waiting(&records, Direction::HostToDevice, 1);
-        let lift = |to| records.standing.lift(own, &[], at(to));
+        let lift = |to| records.standing.lifts.lift(own, &[], at(to));
         assert_eq!([lift(1), lift(2)], [Lift::Unchanged, Lift::Level]);
         assert_eq!(words(&records)[0], [1, 1], "more urgent copies still hold it");
         assert_eq!([lift(3), lift(2), lift(3)], [Lift::Level, Lift::Unchanged, Lift::Unchanged]);
         assert_eq!(words(&records)[0], [0, 1]);
-        records.standing.end_wait(own);
+        records.standing.lifts.end(own);
         assert_eq!(words(&records)[0], [1, 1]);
     }
 
@@ -222,23 +228,26 @@ mod tests {
         let records = records();
         let standing = &records.standing;
         let (bank, direction) = (&standing.banks()[0], Direction::HostToDevice);
-        let begin = |ticket| standing.begin_to_wait(ticket, direction, at(1), true);
+        let begin = |ticket| standing.lifts.begin(ticket, direction, at(1), true);
         let mut copies: Vec<Ticket> = (0..=LIFTS).map(|_| records.tickets.take().unwrap()).collect();
         let last = copies.pop().unwrap();
         let words: BTreeMap<DevicePtr, Ticket> = copies.iter().map(|copy| (begin(*copy).unwrap(), *copy)).collect();
         assert_eq!(words.len(), copies.len(), "each has its own");
         assert_eq!(begin(last), None, "all are in use");
-        assert_eq!(standing.lift(last, &[], at(2)), Lift::Level);
-        standing.end_wait(last);
+        assert_eq!(standing.lifts.lift(last, &[], at(2)), Lift::Level);
+        standing.lifts.end(last);
         let lifted = || (0..LIFTS).filter(|word| bank.is_lifted(*word)).map(|word| words[&bank.lift_address(word)]);
-        assert_eq!(standing.lift(copies[7], &[], at(3)), Lift::Copy);
+        assert_eq!(standing.lifts.lift(copies[7], &[], at(3)), Lift::Copy);
         assert_eq!(lifted().collect::<Vec<_>>(), [copies[7]]);
         assert_eq!(words_of(bank), [1, 1], "other copies of its level wait");
-        assert_eq!([standing.passes_as(copies[7]), standing.passes_as(copies[8])], [Some(at(3)), Some(at(1))]);
-        standing.end_wait(copies[7]);
+        assert_eq!(
+            [standing.lifts.passes_as(copies[7]), standing.lifts.passes_as(copies[8])],
+            [Some(at(3)), Some(at(1))]
+        );
+        standing.lifts.end(copies[7]);
         let word = begin(last).unwrap();
         assert_eq!((words[&word], lifted().count()), (copies[7], 0), "its word goes to the next");
-        let to_host = standing.begin_to_wait(copies[7], Direction::DeviceToHost, at(1), true);
+        let to_host = standing.lifts.begin(copies[7], Direction::DeviceToHost, at(1), true);
         assert!(to_host.is_some_and(|word| !words.contains_key(&word)), "the other engine has its own");
     }
 }

@@ -151,13 +151,13 @@ impl Records {
     /// Opens all words, and lets no copy raise one, because of failures.
     pub(crate) fn stand_down(&self) {
         self.standing.stand_down();
-        self.counters.stood_down();
+        self.counters.stand_downs.add(1);
     }
 
     /// Lets copies raise words again.
     pub(crate) fn resume(&self) {
         self.standing.resume();
-        self.counters.resumed();
+        self.counters.resumptions.add(1);
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::locks::lock;
-use hal::{Code, DevicePtr, Error, Result};
+use hal::{Code, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
-use crate::records::lifts::{Lift, Lifts};
+use crate::records::lifts::Lifts;
 use crate::records::ticket::Ticket;
 
 /// Whether any context of the process has lost a copy.
@@ -38,7 +38,7 @@ pub(crate) struct Standing {
     /// The reasons not to raise, one bit each.
     aside: AtomicU8,
     /// The copies that wait for the semaphores.
-    lifts: Lifts,
+    pub(crate) lifts: Lifts,
     /// The tickets of lost copies.
     lost: Mutex<Vec<Ticket>>,
     loss: OnceLock<Error>,
@@ -46,13 +46,8 @@ pub(crate) struct Standing {
 
 impl Standing {
     pub(crate) fn new(banks: [Arc<Bank>; Direction::COUNT]) -> Standing {
-        Standing {
-            banks,
-            aside: AtomicU8::new(0),
-            lifts: Lifts::default(),
-            lost: Mutex::default(),
-            loss: OnceLock::new(),
-        }
+        let lifts = Lifts::new(banks.each_ref().map(Arc::clone));
+        Standing { banks, aside: AtomicU8::new(0), lifts, lost: Mutex::default(), loss: OnceLock::new() }
     }
 
     pub(crate) fn banks(&self) -> &[Arc<Bank>; Direction::COUNT] {
@@ -74,33 +69,6 @@ impl Standing {
             return None;
         }
         Some(pending)
-    }
-
-    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`. Returns the word by
-    /// which it is lifted alone, if it can be.
-    pub(crate) fn begin_to_wait(
-        &self,
-        ticket: Ticket,
-        direction: Direction,
-        level: Priority,
-        by_kernel: bool,
-    ) -> Option<DevicePtr> {
-        self.lifts.begin(|direction| self.bank(direction), ticket, direction, level, by_kernel)
-    }
-
-    /// The priority that it passes as.
-    pub(super) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
-        self.lifts.passes_as(ticket)
-    }
-
-    /// That copy is over.
-    pub(super) fn end_wait(&self, ticket: Ticket) {
-        self.lifts.end(|direction| self.bank(direction), ticket);
-    }
-
-    /// Lifts a copy, and those of the tickets `ahead` that were submitted before it.
-    pub(crate) fn lift(&self, ticket: Ticket, ahead: &[Ticket], to: Priority) -> Lift {
-        self.lifts.lift(|direction| self.bank(direction), ticket, ahead, to)
     }
 
     /// Whether no copy may raise a word, for any reason.

@@ -3,15 +3,14 @@
 //! nvcc makes `service.ptx` from `service.cu`. A driver that refuses it leaves the copy kernel as it is.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
-use hal::{DevicePtr, Driver, Function, Launch, Module, Result, Stream, StreamFlags};
+use hal::{DevicePtr, Driver, Function, Module, Result, StreamFlags};
 use semaphores::Words;
 
 use super::batch::Batch;
-use crate::kernel::handshake::{self, Handshake, Line};
-use crate::kernel::{CopyKernel, Workers, Yield, block, grid};
+use crate::kernel::handshake::{self, Line};
+use crate::kernel::{CopyKernel, Terms, Workers};
 
 const SERVICE_PTX: &str = include_str!("service.ptx");
 
@@ -49,12 +48,11 @@ impl ServiceKernel {
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
         let (empty, workers) = (Batch::without_table(), Workers { blocks: 1, warps: 1 });
         // No launch has a number below 0, so this one is cancelled before it begins.
-        let handshake = Line::new(&self.words, 0).handshake(0);
+        let handshake = Some(Line::new(&self.words, 0).handshake(0));
+        let terms = Terms { workers, yields: None, handshake: None, stream };
         // SAFETY: these launches copy nothing, and end before the words do.
-        let launched = unsafe {
-            let first = self.launch(&empty, workers, None, stream);
-            first.and_then(|()| self.launch_guarded(&empty, workers, None, handshake, stream))
-        };
+        let launched =
+            unsafe { self.launch(&empty, terms).and_then(|()| self.launch(&empty, Terms { handshake, ..terms })) };
         let ended = self.driver.stream_synchronize(stream);
         launched.and(ended).and(self.driver.stream_destroy(stream))
     }
@@ -62,59 +60,14 @@ impl ServiceKernel {
     /// Launches a batch.
     ///
     /// # Safety
-    /// The ranges of its entries stay valid, and the batch unchanged, until the launch has completed.
-    pub(crate) unsafe fn launch(
-        &self,
-        batch: &Batch,
-        workers: Workers,
-        yields: Option<Yield>,
-        stream: Stream,
-    ) -> Result<()> {
+    /// The ranges of its entries stay valid, and the batch unchanged, until the launch has completed; the words of the
+    /// handshake live as long.
+    pub(crate) unsafe fn launch(&self, batch: &Batch, terms: Terms) -> Result<()> {
         let (table, mut count) = batch.pieces().unwrap_or((DevicePtr::NULL, 0));
-        let (mut table, mut gate) = (table.0, self.copy.gate(yields));
-        let parameters: [*mut c_void; 3] = [(&raw mut table).cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
-        let launch = launch(self.serve, workers, yields, stream, &parameters);
-        // SAFETY: `overtake_serve` declares a pointer, a u32 and a `Gate`, which the pointers lead to with the layouts
-        // of the C declarations; the caller vouches for the batch.
-        unsafe { self.driver.launch(&launch) }
-    }
-
-    /// Launches a batch. Once the kernel has all its multiprocessors, it asks the host whether to copy.
-    ///
-    /// # Safety
-    /// As for [`ServiceKernel::launch`]; the words of the handshake live as long as the launch.
-    pub(crate) unsafe fn launch_guarded(
-        &self,
-        batch: &Batch,
-        workers: Workers,
-        yields: Option<Yield>,
-        handshake: Handshake,
-        stream: Stream,
-    ) -> Result<()> {
-        let (table, mut count) = batch.pieces().unwrap_or((DevicePtr::NULL, 0));
-        let (mut table, mut gate, mut guard) = (table.0, self.copy.gate(yields), handshake);
-        let parameters: [*mut c_void; 4] =
-            [(&raw mut table).cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
-        let launch = launch(self.guarded, workers, yields, stream, &parameters);
-        // SAFETY: as in `launch`, with a `Guard` besides; the caller vouches for its words.
-        unsafe { self.driver.launch(&launch) }
-    }
-}
-
-fn launch<'a>(
-    function: Function,
-    workers: Workers,
-    yields: Option<Yield>,
-    stream: Stream,
-    parameters: &'a [*mut c_void],
-) -> Launch<'a> {
-    Launch {
-        function,
-        grid: grid(workers, yields.is_some()),
-        block: block(workers),
-        shared_bytes: 0,
-        stream,
-        parameters,
+        let mut table = table.0;
+        let kernel = if terms.handshake.is_some() { self.guarded } else { self.serve };
+        // SAFETY: both kernels declare a pointer and a u32; the caller vouches for the batch and the words.
+        unsafe { self.copy.launch_as(kernel, [(&raw mut table).cast(), (&raw mut count).cast()], terms) }
     }
 }
 

@@ -32,7 +32,7 @@ impl Planned<'_> {
         *whole = Some(self.exclude_others()?);
         let shapes = self.asked.cargo.shapes();
         let chunks: Vec<Shape> = shapes.flat_map(|shape| chunk::cut_rising(&shape, first, last)).collect();
-        inner.records.counters.chunked(chunks.len());
+        inner.records.counters.chunks.add(chunks.len() as u64);
         let submission = Submission {
             from: self.asked.stream.stream,
             priority,

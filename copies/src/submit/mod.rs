@@ -5,7 +5,7 @@
 //! | `asked.rs` | the steps of a copy: asked, placed and planned |
 //! | `answer.rs` | answers to the questions of a decision |
 //! | `place.rs`, `batch.rs` | the memory of one copy, and of several, from the driver |
-//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `staged.rs`, `channel.rs` | one way each |
+//! | `native.rs`, `urgent.rs`, `kernel.rs`, `staged.rs`, `channel.rs` | one way each |
 //! | `served.rs` | a batch of the copy service, as one copy of all its bytes |
 //! | `finish.rs` | the end of every submission: the counters, and the handle |
 //! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
@@ -16,7 +16,6 @@ mod asked;
 mod batch;
 mod channel;
 mod finish;
-mod guarded;
 mod kernel;
 mod native;
 mod place;
@@ -282,20 +281,14 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`submit`], for each.
     unsafe fn go(&self) -> Went {
-        if let (Plan::Kernel { .. }, Some(served)) = (self.plan, &self.placed.served) {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.go_served(served) };
-        }
         // SAFETY: passed on to the caller, in every arm.
         unsafe {
-            match (self.plan, &self.inner().guard) {
-                (Plan::Native(_), _) => self.go_natively(),
-                (Plan::Urgent, _) => self.go_urgently(),
-                (Plan::UrgentKernel, None) => self.go_by_urgent_kernel(),
-                (Plan::Kernel { .. } | Plan::UrgentKernel, Some(guard)) => self.go_guarded(guard),
-                (Plan::Kernel { .. }, None) => self.go_by_kernel(),
-                (Plan::Staged { .. }, _) => self.go_staged(),
-                (Plan::Engine { .. }, _) => self.go_by_channel(),
+            match self.plan {
+                Plan::Native(_) => self.go_natively(),
+                Plan::Urgent => self.go_urgently(),
+                Plan::Kernel { .. } | Plan::UrgentKernel => self.go_by_kernel(),
+                Plan::Staged { .. } => self.go_staged(),
+                Plan::Engine { .. } => self.go_by_channel(),
             }
         }
     }

@@ -9,9 +9,7 @@ use terms::Direction;
 
 use crate::cargo::Cargo;
 use crate::decide::Plan;
-use crate::guard::{Guarded, Load};
 use crate::handle::CopyHandle;
-use crate::kernel::{Workers, Yield};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::request::Request;
@@ -19,10 +17,8 @@ use crate::service::batch::Batch;
 use crate::service::batches::Batches;
 use crate::service::served::Served;
 use crate::state::StreamState;
-use crate::submit::asked::{Asked, Placed, Planned, Went};
+use crate::submit::asked::{Asked, Placed};
 use crate::submit::finish::finish;
-use crate::submit::kernel::URGENT;
-use crate::submit::tracked::{Hold, Tracked};
 
 /// Submits a batch, which `whole` describes as one copy. Its memory goes back to `batches`, for a later batch when no
 /// launch reads it any more.
@@ -85,49 +81,4 @@ unsafe fn submit_as_one(
         plan => (1..entries).for_each(|_| counters.copied(plan, 0)),
     }
     Ok(handle)
-}
-
-impl Planned<'_> {
-    /// # Safety
-    /// As for [`submit_batch`].
-    pub(super) unsafe fn go_served(&self, served: &Served<'_>) -> Went {
-        self.go_tracked(|tracked, whole| {
-            // SAFETY: passed on to the caller.
-            unsafe { self.serve(served, tracked, whole)? };
-            served.was_launched.set(true);
-            Ok(())
-        })
-    }
-
-    unsafe fn serve<'s>(
-        &'s self,
-        served: &Served<'_>,
-        Tracked { ticket, lift, .. }: Tracked,
-        whole: &mut Hold<'s>,
-    ) -> Went<()> {
-        let (batch, stream) = (served.batch, self.asked.stream.stream);
-        let (yields, workers) = match self.waits_at() {
-            Some(_) => {
-                let (yields, workers) = self.bulk_kernel();
-                (Some(Yield { lift, ..yields }), workers)
-            }
-            None => (None, enough_for(batch)),
-        };
-        let Some(guard) = &self.inner().guard else {
-            // SAFETY: the caller vouches for the ranges; a batch that was launched does not change.
-            return Ok(unsafe { served.kernel.launch(batch, workers, yields, stream) }?);
-        };
-        *whole = Some(self.exclude_others()?);
-        let load = Load::Batch(Arc::clone(batch), Arc::clone(served.kernel));
-        // SAFETY: as above.
-        unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields, ticket })? };
-        self.inner().records.counters.guarded(batch.bytes());
-        Ok(())
-    }
-}
-
-/// The warps of a batch that waits for no copy: one for each piece, up to those of an urgent copy.
-fn enough_for(batch: &Batch) -> Workers {
-    let pieces = batch.pieces().map_or(1, |(_, pieces)| pieces.max(1));
-    Workers { blocks: pieces.div_ceil(URGENT.warps).min(URGENT.blocks), ..URGENT }
 }

@@ -63,7 +63,7 @@ impl Planned<'_> {
         let last = waits.then(|| self.mark()).transpose().map_err(Miss::Begun)?;
         drop(whole);
         last.map_or(Ok(()), |last| self.wait_for(last)).map_err(Miss::begun)?;
-        inner.records.counters.staged_for(driver.host().now().since(began));
+        inner.records.counters.staged_ns.add(driver.host().now().since(began).0);
         Ok(None)
     }
 
@@ -166,7 +166,7 @@ impl Planned<'_> {
             Some(first) if shape.is_linear() => &[shape.bytes_from(first.target.address - shape.target.address, bytes)],
             _ => pieces,
         };
-        self.inner().records.counters.left_over(bytes);
+        self.inner().records.counters.unstaged_bytes.add(bytes);
         // SAFETY: passed on to the caller: the pieces are parts of the copy.
         let made = pieces.iter().try_for_each(|piece| unsafe { copy_shape(driver, direction, piece, stream) });
         made.map_err(Miss::Begun)

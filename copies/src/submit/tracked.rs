@@ -90,7 +90,7 @@ impl Planned<'_> {
         let goes_first = self.plan != Plan::Engine { raises: false } && stay.is_none() && !flight.is_bulk;
         let _first = goes_first.then(|| inner.pace.urgent());
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
-        let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
+        let begins = |level| inner.records.standing.lifts.begin(ticket, flight.direction, level, by_kernel);
         let lift = flight.waits_at.and_then(begins);
         let traffic = || inner.records.traffic(self.direction());
         let counted = stay.map(|stay| traffic().begin(flight.priority, stream.stream, stay));
@@ -178,7 +178,7 @@ impl Planned<'_> {
             levels.dedup();
             let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.asked.priority)).collect();
             flight.depends_on.push(Dependency { boosts, ..dependency.clone() });
-            self.inner().records.counters.boosted();
+            self.inner().records.counters.boosts.add(1);
         }
     }
 }

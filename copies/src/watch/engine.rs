@@ -61,7 +61,7 @@ impl EngineWatch {
     }
 
     /// The time of the next decision, if nothing changes before.
-    pub(super) fn deadline(&self, in_bursts: [Nanos; Direction::COUNT], rescues: bool) -> Nanos {
+    pub(super) fn deadline(&self, in_bursts: [Nanos; Direction::COUNT]) -> Nanos {
         let expected = self.expected(in_bursts);
         let doubts = self.flights.iter().map(|flight| flight.doubt_at(expected, self.grace));
         let doubt = doubts.fold(self.lull_at(), Nanos::min);
@@ -69,8 +69,7 @@ impl EngineWatch {
             return doubt;
         }
         let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
-        let rescue = if rescues { self.watchdog.deadline(expected) } else { Nanos::MAX };
-        shares.fold(rescue.min(doubt), Nanos::min)
+        shares.fold(self.watchdog.deadline(expected).min(doubt), Nanos::min)
     }
 
     /// Whether a copy is on its way here that urgent ones have to pass.

@@ -48,8 +48,6 @@ pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
 struct Watcher<'a> {
     records: &'a Records,
     host: &'a dyn Host,
-    /// Whether it opens words that stay up for too long.
-    rescues: bool,
     /// The copies on their way to each engine, by direction.
     engines: [EngineWatch; Direction::COUNT],
     /// Bursts with a hold that is not over, and their holds at the last look.
@@ -70,7 +68,6 @@ impl<'a> Watcher<'a> {
         Watcher {
             records,
             host,
-            rescues: options.profile.watchdog,
             engines: Direction::ALL.map(|direction| {
                 let bank = &records.standing.banks()[direction.index()];
                 EngineWatch::new(direction, bank, options, now)
@@ -110,7 +107,7 @@ impl<'a> Watcher<'a> {
     /// Sleeps until a ticket is done, the bell rings, a word goes up or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
         let in_bursts = self.expected_in_bursts();
-        let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts, self.rescues));
+        let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts));
         let holds = self.holds.iter().flatten().map(|hold| hold.deadline(self.looked_at));
         let deadline = decisions.chain(holds).chain(self.breaker.open_until()).fold(Nanos::MAX, Nanos::min);
         let (raised, tickets) = (self.is_raised(), &self.records.tickets);
@@ -150,9 +147,7 @@ impl<'a> Watcher<'a> {
         for engine in 0..self.engines.len() {
             self.engines[engine].keep_lull(self.records, now);
             self.engines[engine].keep_share(now);
-            if self.rescues {
-                self.rescue(engine, now);
-            }
+            self.rescue(engine, now);
         }
     }
 
@@ -199,7 +194,7 @@ impl<'a> Watcher<'a> {
                 );
             }
         }
-        self.records.counters.rescued();
+        self.records.counters.rescues.add(1);
     }
 
     /// The layer is closing: opens all words and gives up all copies.

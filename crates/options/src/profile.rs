@@ -149,9 +149,6 @@ pub struct Profile {
     /// After this many rescues the layer stands down to plain copies for a while.
     #[doc(hidden)]
     pub rescues_max: u32,
-    /// Whether there is a watchdog. Only tests turn it off.
-    #[doc(hidden)]
-    pub watchdog: bool,
     /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
     #[doc(hidden)]
     pub in_stream_brackets: bool,
@@ -183,7 +180,6 @@ impl Profile {
         staging_bytes_min: 0,
         staging_slots: 0,
         rescues_max: RESCUES.failures_max,
-        watchdog: true,
         in_stream_brackets: false,
         counters_from: 0,
     };

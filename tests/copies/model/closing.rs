@@ -22,8 +22,8 @@ pub fn lets_bulk_through() -> Outcome {
         on(
             |builder| builder,
             |gpu, rig| {
-                let stall =
-                    Stall::new(gpu, rig, bed::transport(transport).with_profile(|profile| profile.watchdog = false))?;
+                let options = Options { rescue_after: Nanos::MAX, ..bed::transport(transport) };
+                let stall = Stall::new(gpu, rig, options)?;
                 let (back, source) = (rig.pinned(BYTES)?, rig.buffer_of(&[2; BYTES as usize])?);
                 let urgent = stall.stalled(5)?;
                 let bulk = [stall.bulk()?, doors::dtoh(&stall.low, &back, source, BYTES)?];

@@ -1,5 +1,6 @@
 //! Waits in the application's own streams deadlock: the suite would notice, and the watchdog ends the deadlock.
 
+use hal::Nanos;
 use overtake::copy::CopyHandle;
 use overtake::options::Transport;
 use overtake::{Options, PriorityStream};
@@ -38,10 +39,11 @@ fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
 }
 
 fn in_stream(watchdog: bool) -> Options {
-    bed::transport(Transport::Engine).with_profile(|profile| {
-        profile.in_stream_brackets = true;
-        profile.watchdog = watchdog;
-    })
+    let mut options = bed::transport(Transport::Engine).with_profile(|profile| profile.in_stream_brackets = true);
+    if !watchdog {
+        options.rescue_after = Nanos::MAX;
+    }
+    options
 }
 
 /// Without a watchdog it hangs, as the model proves.

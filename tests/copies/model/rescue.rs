@@ -29,11 +29,11 @@ pub fn opens_words_that_stay_up() -> Outcome {
         on(
             |builder| builder,
             |gpu, rig| {
-                let stall = Stall::new(
-                    gpu,
-                    rig,
-                    bed::transport(Transport::Kernel).with_profile(|profile| profile.watchdog = watchdog),
-                )?;
+                let mut options = bed::transport(Transport::Kernel);
+                if !watchdog {
+                    options.rescue_after = Nanos::MAX;
+                }
+                let stall = Stall::new(gpu, rig, options)?;
                 same("whether bulk passes", &bulk_passes(rig, &stall)?, &watchdog)?;
                 same("rescues", &stall.overtake.statistics().rescues, &u64::from(watchdog))
             },

@@ -86,12 +86,11 @@ pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
 fn options(hunt: &HuntArguments) -> Result<Options> {
     let mut options = product_options(&hunt.options)?;
     if hunt.without_watchdog {
-        options.profile.watchdog = false;
+        options.rescue_after = Nanos::MAX;
     }
     if hunt.in_stream_brackets {
-        let watchdog = options.profile.watchdog;
         options.wait_budget = Nanos::ZERO;
-        options.profile = Profile { in_stream_brackets: true, watchdog, ..Profile::emulating(Emulation::Bracket) };
+        options.profile = Profile { in_stream_brackets: true, ..Profile::emulating(Emulation::Bracket) };
         // The starvation bound is off as well: a deadlock is proven only while no thread waits for a deadline.
         options.profile.share.share = 0.0;
     }
