@@ -75,6 +75,12 @@ impl<'a, T: Pod> Use<'a, Writes<T>> {
 }
 
 impl<T: Pod> Lent<'_, T> {
+    /// As that of [`crate::data::ReadGuard`].
+    #[doc(hidden)]
+    pub fn leaves_its_thread(&self) {
+        self.hold.leaves_its_thread();
+    }
+
     /// The address of the first element.
     #[must_use]
     pub fn address(&self) -> DevicePtr {
@@ -89,6 +95,12 @@ impl<T: Pod> fmt::Debug for Lent<'_, T> {
 }
 
 impl<T: Pod> Frozen<'_, T> {
+    /// As that of [`crate::data::ReadGuard`].
+    #[doc(hidden)]
+    pub fn leaves_its_thread(&self) {
+        self.hold.leaves_its_thread();
+    }
+
     /// The address of the first element.
     #[must_use]
     pub fn address(&self) -> DevicePtr {

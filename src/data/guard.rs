@@ -4,10 +4,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
+use crate::data::guards::Own;
 use crate::data::record::Keeps;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
@@ -25,6 +26,8 @@ pub(super) struct Hold {
     store: Arc<Store>,
     /// Memory of a device, which may leave the array meanwhile.
     _kept: Keeps,
+    /// It stays in its thread, as the guard of a lock: what waits for it there would wait for ever.
+    _thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
 impl Hold {
@@ -50,9 +53,9 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&there, &node);
-            store.guards.add(&node);
+            store.guards.add(&node, Some(Own::of(claims[0].record.bytes)));
             let place = Place { start: begun.memory.addresses[0], elements };
-            let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept };
+            let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept, _thread: PhantomData };
             Ok((there, hold))
         });
         held.rank_others_as(None);
@@ -61,6 +64,12 @@ impl Hold {
         let (there, hold) = appended?;
         // If the wait ends with an error, the hold is dropped here.
         there.wait().map(|()| hold)
+    }
+}
+
+impl Hold {
+    pub fn leaves_its_thread(&self) {
+        self.store.guards.leaves_its_thread(&self.node);
     }
 }
 
@@ -89,13 +98,31 @@ pub struct WriteGuard<'a, T: Pod> {
     array: PhantomData<&'a Array<T>>,
 }
 
+/// Threads may share it.
+const _: fn() = || {
+    fn is_shared<T: Sync>() {}
+    is_shared::<ReadGuard<'_, u8>>();
+};
+
 impl<'a, T: Pod> ReadGuard<'a, T> {
+    /// For a binding that lets another thread drop it: this one may wait for what waits for the guard.
+    #[doc(hidden)]
+    pub fn leaves_its_thread(&self) {
+        self.hold.leaves_its_thread();
+    }
+
     pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<ReadGuard<'a, T>, Error> {
         Ok(ReadGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
     }
 }
 
 impl<'a, T: Pod> WriteGuard<'a, T> {
+    /// As [`ReadGuard::leaves_its_thread`].
+    #[doc(hidden)]
+    pub fn leaves_its_thread(&self) {
+        self.hold.leaves_its_thread();
+    }
+
     pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<WriteGuard<'a, T>, Error> {
         Ok(WriteGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
     }

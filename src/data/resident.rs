@@ -18,11 +18,15 @@ pub(super) struct Resident {
     gone: Option<Gone>,
 }
 
-struct Gone(Arc<Counts>);
+struct Gone {
+    counts: Arc<Counts>,
+    is_apart: bool,
+}
 
 impl Drop for Gone {
     fn drop(&mut self) {
-        self.0.gone.fetch_add(1, Ordering::Release);
+        self.counts.apart.fetch_sub(self.is_apart.into(), Ordering::Relaxed);
+        self.counts.gone.fetch_add(1, Ordering::Release);
     }
 }
 
@@ -30,6 +34,8 @@ impl Drop for Gone {
 struct Counts {
     made: AtomicU64,
     gone: AtomicU64,
+    /// Those that are of no array.
+    apart: AtomicU64,
 }
 
 impl Resident {
@@ -62,20 +68,30 @@ impl Residents {
         Residents { heap, counts: Arc::default(), records: List::default() }
     }
 
-    /// A new block.
+    /// A new block of an array.
     pub fn alloc(&self, bytes: u64, align_bytes: u64) -> hal::Result<Arc<Resident>> {
-        self.take(bytes, align_bytes).map(Arc::new)
+        self.take(bytes, align_bytes, false).map(Arc::new)
     }
 
-    /// A new block of one owner.
-    pub fn take(&self, bytes: u64, align_bytes: u64) -> hal::Result<Resident> {
+    /// A new block of no array, which goes when the program says so.
+    pub fn alloc_apart(&self, bytes: u64, align_bytes: u64) -> hal::Result<Resident> {
+        self.take(bytes, align_bytes, true)
+    }
+
+    fn take(&self, bytes: u64, align_bytes: u64, is_apart: bool) -> hal::Result<Resident> {
         // Before it is there: others that find no room meanwhile wait for it.
         self.counts.made.fetch_add(1, Ordering::Relaxed);
         let block = self.heap.alloc(bytes, align_bytes, "arrays").inspect_err(|_| {
             self.counts.made.fetch_sub(1, Ordering::Relaxed);
         })?;
         let start = block.device_pointer().map_or(0, |DevicePtr(start)| start);
-        Ok(Resident { start, _owner: Box::new(block), gone: Some(Gone(Arc::clone(&self.counts))) })
+        self.counts.apart.fetch_add(is_apart.into(), Ordering::Relaxed);
+        Ok(Resident { start, _owner: Box::new(block), gone: Some(Gone { counts: Arc::clone(&self.counts), is_apart }) })
+    }
+
+    /// Whether there are some of no array.
+    pub fn has_apart(&self) -> bool {
+        self.counts.apart.load(Ordering::Relaxed) > 0
     }
 
     /// Gives memory back that no array has.
@@ -96,5 +112,8 @@ impl Residents {
 
 /// A submission that finds no room waits for so long.
 pub(super) const ROOM_WITHIN: Nanos = Nanos::from_ms(60_000);
+/// A thread for whose own accesses all waits is told so when nothing has gone for so long: memory of work that has
+/// ended goes a moment later.
+pub(super) const STILL_FOR: Nanos = Nanos::from_ms(100);
 /// The time between two looks at the lanes: a task behind a function of the host is seen then.
 pub(super) const LOOK_EVERY: Nanos = Nanos::from_ms(1);

@@ -1,17 +1,19 @@
 //! Room on the device: arrays leave it, the least recently used first, their results copied to the host before.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graph::{Location, Priority};
-use hal::{Code, Wait};
+use graph::{Location, NodeId, Priority};
+use hal::{Code, Nanos, Wait};
 
 use crate::data::claim::Claim;
 use crate::data::record::Record;
-use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN, Residents};
+use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN, Residents, STILL_FOR};
 use crate::data::statistics::count;
 use crate::data::store::Store;
 use crate::dispatch::inside::is_inside;
 use crate::work::fault::Error;
+use crate::work::lane::Submitted;
 
 impl Store {
     /// Has memory on the device for all of these arrays at once, if need be in the place of others, and on the host for
@@ -20,6 +22,7 @@ impl Store {
         let (place, residents) = (Location::Device(device), &self.residents[usize::from(device)]);
         let host = self.tasks.shared().driver.host();
         let deadline = host.now() + ROOM_WITHIN;
+        let mut still: Option<(u64, Nanos)> = None;
         for claim in claims {
             loop {
                 let gone = residents.gone();
@@ -40,10 +43,38 @@ impl Store {
                     None if self.has_others(claims, device) || residents.gone() != gone => {}
                     None => return Err(refused.into()),
                 }
+                let own = self.waits_for_this_thread(residents)?;
+                let now = host.now();
+                still = own.as_ref().map(|_| still.filter(|(then, _)| *then == gone).unwrap_or((gone, now)));
+                if let Some(error) = own.filter(|_| still.is_some_and(|(_, since)| now.since(since) >= STILL_FOR)) {
+                    return Err(error);
+                }
                 self.wait_for_one(residents, gone)?;
             }
         }
         self.make_way(claims, place)
+    }
+
+    /// The error of a thread that would wait for itself: all that has not ended comes after accesses that it has open,
+    /// and no other thread can end those.
+    fn waits_for_this_thread(&self, residents: &Residents) -> Result<Option<Error>, Error> {
+        let own = self.guards.of_this_thread();
+        if own.is_empty() || residents.has_apart() {
+            return Ok(None);
+        }
+        let mut held = self.tasks.shared().enter_here()?;
+        let mut behind: BTreeSet<NodeId> = own.iter().map(|(node, _)| node.node()).collect();
+        own.iter().for_each(|(node, _)| behind.extend(held.graph.all_behind(node.node())));
+        let is_stuck = held.dead.is_empty() && held.bodies.iter_mut().all(|body| behind.contains(&body.node));
+        drop(held);
+        Ok(is_stuck.then(|| {
+            let (access, bytes) = (own[0].0.name(), own[0].1);
+            let text = format!(
+                "the device is full, and all that could leave it waits for this thread itself: {access} of {bytes} \
+                 bytes is open here; drop that access before this call"
+            );
+            Code::OUT_OF_MEMORY.at("overtake arrays").because(&text).into()
+        }))
     }
 
     /// Has memory on the host for bytes that come through it.

@@ -57,7 +57,7 @@ impl Workspace {
             return Ok(DevicePtr(start));
         }
         // Without the lock: the heap may call the driver. One thread at a time launches in a lane.
-        let block = store.residents[device].take(*bytes, ALIGN_BYTES)?;
+        let block = store.residents[device].alloc_apart(*bytes, ALIGN_BYTES)?;
         Ok(DevicePtr(hal::locks::lock(blocks)[at].insert(block).start()))
     }
 

@@ -1,6 +1,7 @@
 //! A device that is too small for all arrays: they leave it and come back, and the values are right.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::{Code, Device, Nanos};
 use overtake::data::{Array, ArrayOptions, read, read_write};
@@ -121,6 +122,56 @@ pub fn in_use(rig: &Rig) -> Outcome {
     held.release()?;
     let late = late.join(rig.driver().host())?;
     same("the third, and the sum", &[late, second.read()?[0]], &[2.0, 2.0])
+}
+
+/// What could leave the device waits for an access that the thread itself has open: that is told at once.
+pub fn behind_its_own_access(rig: &Rig) -> Outcome {
+    let (bed, host) = (small(rig, 1)?, rig.driver().host());
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    double(&bed, &one)?;
+    let seen = one.read()?;
+    double(&bed, &one)?;
+    let begun = host.now();
+    let refused = doors::add(&bed, "five", &five, &five, &five).submit().map(drop);
+    ensure!(host.now().since(begun) < Nanos::from_ms(10_000), "it has waited for itself: {refused:?}");
+    let told = refused.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    ensure!(told.contains("\"read on the host\" of 65536 bytes") && told.contains("drop that access"), "{refused:?}");
+    same("what it reads", &seen[0], &2.0)?;
+    drop(seen);
+    double(&bed, &five)?;
+    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[4.0, 10.0])?;
+    // Bytes that are lent on the device keep it themselves.
+    let lent = read_write(&one).lend(0)?;
+    let refused = read(&five).to_device().map(drop);
+    ensure!(refused.is_err_and(|error| error.to_string().contains("drop that access")), "it has waited for itself");
+    drop(lent);
+    read(&five).to_device()?.wait()?;
+    Ok(bed.arrays.wait()?)
+}
+
+/// An access of another thread ends without this one.
+pub fn behind_the_access_of_another(rig: &Rig) -> Outcome {
+    let bed = Arc::new(small(rig, 1)?);
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    double(&bed, &one)?;
+    let is_open = Arc::<AtomicBool>::default();
+    let other = {
+        let (bed, is_open) = (Arc::clone(&bed), Arc::clone(&is_open));
+        rig.spawn("other", move |driver| {
+            let seen = one.read()?;
+            double(&bed, &one)?;
+            is_open.store(true, Ordering::Release);
+            driver.host().sleep(Nanos::from_ms(1000));
+            drop(seen);
+            Ok(one)
+        })
+    };
+    while !is_open.load(Ordering::Acquire) {
+        rig.driver().host().sleep(Nanos::from_us(100));
+    }
+    double(&bed, &five)?;
+    let one = rig.join(other)?;
+    same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[4.0, 10.0])
 }
 
 /// An array that has left the second device is not there any more: it comes back from the host.

@@ -59,6 +59,16 @@ enum Guard {
 }
 
 impl Guard {
+    /// Any thread may close it.
+    fn leaves_its_thread(&self) {
+        match self {
+            Guard::Read(guard) => guard.leaves_its_thread(),
+            Guard::Write(guard) => guard.leaves_its_thread(),
+            Guard::Frozen(guard) => guard.leaves_its_thread(),
+            Guard::Lent(guard) => guard.leaves_its_thread(),
+        }
+    }
+
     fn start(&mut self) -> *mut c_void {
         match self {
             Guard::Read(guard) => guard.as_ptr().cast_mut().cast(),
@@ -75,6 +85,10 @@ struct Access {
     _array: Arc<Array<u8>>,
     home: Home,
 }
+
+// SAFETY: what a guard refers to may be used on any thread; that it stays in its own is for what waits for it there,
+// and this one has been told that it does not (`Guard::leaves_its_thread`).
+unsafe impl Send for Access {}
 
 static ACCESSES: Handles<Access> = Handles::new(Kind::Access);
 
@@ -164,6 +178,7 @@ pub unsafe extern "C" fn overtake_array_open(
         // SAFETY: the array lives as long as the guard: `Access` keeps both, and drops the guard first.
         let lent: &'static Array<u8> = unsafe { &*Arc::as_ptr(&made.array) };
         let mut guard = wanted.open(CALL, lent)?;
+        guard.leaves_its_thread();
         let start = guard.start();
         let kept = Access { _guard: guard, _array: made.array, home: made.home };
         let handle = ACCESSES.add_to(CALL, made.home, kept)?;
