@@ -4,6 +4,8 @@
 
 #[path = "feed/devices.rs"]
 mod devices;
+#[path = "feed/ends.rs"]
+mod ends;
 #[allow(dead_code)]
 #[path = "copies/model/faulty.rs"]
 mod faulty;
@@ -178,16 +180,6 @@ fn a_wait_that_timed_out_succeeds_later() {
 }
 
 #[test]
-fn a_kernel_that_got_nothing_ends_when_it_is_closed() {
-    let bed = Bed::new();
-    let (feeder, mut results, kernel) = bed.start(options(3)).unwrap();
-    assert!(!kernel.has_ended());
-    feeder.close().unwrap();
-    kernel.wait().unwrap();
-    assert!(matches!(results.wait(), Err(Error::Ended)));
-}
-
-#[test]
 fn a_producer_that_panics_ends_the_kernel() {
     let bed = Bed::new();
     let (mut feeder, mut results, kernel) = bed.start(options(3)).unwrap();
@@ -232,19 +224,6 @@ fn a_producer_that_waits_hears_of_a_consumer_that_goes() {
     let (acquired, told) = camera.unwrap().join(bed.driver.host());
     assert!(matches!(acquired, Err(Error::Ended)), "{acquired:?}");
     assert!(told < gone + Nanos(SPAN.0 / 4), "it was told after {}", told.since(gone));
-}
-
-#[test]
-fn a_word_ends_the_kernel_from_beside() {
-    let bed = Bed::new();
-    let (mut feeder, mut results, kernel) = bed.start(options(2)).unwrap();
-    let ender = spawn(&bed.driver, "ender", move || {
-        kernel.end();
-        kernel.wait().unwrap();
-    });
-    assert!(view(&mut results).is_empty());
-    assert!(matches!(feeder.acquire().map(|_| ()), Err(Error::Ended)));
-    ender.unwrap().join(bed.driver.host());
 }
 
 #[test]

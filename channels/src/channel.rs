@@ -144,14 +144,18 @@ impl Channel {
         let mut bracket = Bracket { ops: Vec::with_capacity(8), up: false };
         // SAFETY: passed on to the caller.
         let submitted = unsafe { self.submit_steps(copy, to, &mut order, &mut bracket) };
-        if submitted.is_err() && bracket.up {
-            self.count_down(copy, to);
-        }
+        let lowered = if submitted.is_err() && bracket.up { self.count_down(copy, to) } else { Ok(()) };
         let joined = self.join(order.leave, to, copy.from);
         drop((order, turn));
         // Later work of `from` must not overtake the chunks. If the driver cannot order them, we wait for the chunks
         // here.
         let wait_here = |_| hal::beside_captures(&*self.driver, || self.driver.stream_synchronize(to));
+        if let Err(error) = lowered {
+            // The device may still come to the write that raises the word, so that is waited for. If it has failed, it
+            // comes to none.
+            let _ = wait_here(error);
+            copy.bank.open_all();
+        }
         Ok(submitted.and(joined.or_else(wait_here))?)
     }
 
@@ -168,17 +172,14 @@ impl Channel {
     }
 
     /// Ends a bracket that a failed call has left half submitted.
-    fn count_down(&self, copy: &Submission<'_>, to: Stream) {
+    fn count_down(&self, copy: &Submission<'_>, to: Stream) -> Result<()> {
         let mut steps = Vec::new();
         copy.emulation.dec(copy.bank, self.level(copy), &mut steps);
-        let done = steps.into_iter().try_for_each(|step| match step {
+        steps.into_iter().try_for_each(|step| match step {
             Step::Write(word, value) => self.driver.mem_op(to, MemOp::write32(word, value)),
             Step::Add(word, value) => copy.adder.add(to, word, value),
             Step::Wait(_) | Step::Copy(_) => Ok(()),
-        });
-        if done.is_err() {
-            copy.bank.open_all();
-        }
+        })
     }
 
     fn level(&self, copy: &Submission<'_>) -> Priority {

@@ -52,3 +52,19 @@ fn later_work_of_the_stream_never_overtakes_the_copy() {
         assert!(refused > CHUNKS as usize, "{kind:?}: {refused} submissions were refused");
     }
 }
+
+/// The copy fails when its count is up, or will be once the device has come to it, and the driver does not take the
+/// write that lowers it.
+#[test]
+fn a_count_that_the_stream_cannot_lower_is_lowered_by_the_host() {
+    let (bed, urgent) = (Bed::new(ChannelOptions::default(), CHUNKS), Priority::new(2).unwrap());
+    for (name, nth) in [("cuMemcpyHtoDAsync_v2", 1), ("cuStreamWriteValue32_v2", 2)] {
+        bed.gpu.inject(Fault::Call { name: name.to_owned(), nth, code: Code::OUT_OF_MEMORY });
+    }
+    let Err(Refusal::Failed(error)) = bed.submit_at(urgent, Kind::Bracket) else { panic!("the copy was to fail") };
+    assert_eq!(error.call(), "cuMemcpyHtoDAsync_v2");
+    bed.gpu.context_synchronize().unwrap();
+    assert!(!bed.bank.is_raised());
+    bed.submit(Kind::Bracket).unwrap();
+    bed.gpu.context_synchronize().unwrap();
+}

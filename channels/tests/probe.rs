@@ -52,6 +52,19 @@ fn connections_decide_how_many_there_are() {
     assert!(many.may_have_more() && many.queues() == 16, "{many:?}");
 }
 
+/// A queue that has just been used counts as idle again at once, or only after a while: then all of them are busy for a
+/// stream that comes after four others, and its turn is the queue of the one that waits.
+#[test]
+fn a_stream_gets_into_the_queue_of_one_that_waits_where_no_other_is_idle() {
+    for (idle_after_ns, avoids_waiting) in [(0, true), (1_000_000_000, false)] {
+        let mut parameters = softgpu::Parameters::default();
+        parameters.queue.idle_after_ns = idle_after_ns;
+        let gpu = SoftGpu::builder().parameters(parameters).build();
+        let map = probe_queues(&open(&gpu), Direction::HostToDevice, &ProbeOptions::default()).unwrap();
+        assert_eq!((map.queues(), map.avoids_waiting), (4, avoids_waiting), "{map:?}");
+    }
+}
+
 #[test]
 fn streams_of_the_application_do_not_change_the_count() {
     let gpu = SoftGpu::builder().build();

@@ -23,8 +23,8 @@ struct Running {
 
 struct Stream {
     device: u8,
-    /// The last computation in it. None between its choice and its submission.
-    last: Option<Handle>,
+    /// The last computation in it.
+    last: Handle,
 }
 
 /// A place in a stream, for a computation that is to be submitted.
@@ -64,7 +64,7 @@ impl Streams {
 
     /// The last computation of each stream, if that has not ended.
     pub fn last(&self) -> Vec<NodeId> {
-        let last = self.streams.values().filter_map(|stream| stream.last.as_ref());
+        let last = self.streams.values().map(|stream| &stream.last);
         last.filter(|task| !task.is_done()).map(Handle::node).collect()
     }
 
@@ -88,36 +88,34 @@ impl Streams {
         };
         let known: Vec<Parent> = parents.iter().map(parent).collect();
         let load = self.load(over);
-        let (stream, parent) = match self.policy.choose(&known, &mut |among| select(among, &load))? {
+        let (device, stream, parent) = match self.policy.choose(&known, &mut |among| select(among, &load))? {
             Choice::Behind(parent) => {
                 let node = parents[parent].1;
                 let parent = self.running.get_mut(&node).expect("it was found");
                 parent.is_taken = true;
-                (parent.stream, Some(node))
+                (self.streams[&parent.stream].device, parent.stream, Some(node))
             }
-            Choice::Other(device) => (self.other(device, over), None),
+            Choice::Other(device) => (device, self.other(device, over), None),
         };
-        let Stream { device, last } = &self.streams[&stream];
-        let behind = last.clone().filter(|last| !last.is_done());
-        Ok(Spot { device: *device, stream, parent, behind })
+        let last = self.streams.get(&stream).map(|stream| &stream.last);
+        let behind = last.filter(|last| !last.is_done()).cloned();
+        Ok(Spot { device, stream, parent, behind })
     }
 
     /// A stream of the device in which all computations have ended, or will have when the one at hand can begin, if the
-    /// rule lets it be used again, or a new one.
+    /// rule lets it be used again, or a new one, which has an entry when its first computation is submitted.
     fn other(&mut self, device: u8, over: &[NodeId]) -> usize {
         let idle = |is_over: &dyn Fn(&Handle) -> bool| {
             let mut own = self.streams.iter().filter(|(_, stream)| stream.device == device);
-            own.find(|(_, stream)| stream.last.as_ref().is_some_and(is_over)).map(|(number, _)| *number)
+            own.find(|(_, stream)| is_over(&stream.last)).map(|(number, _)| *number)
         };
         let is_over = |last: &Handle| over.binary_search(&last.node()).is_ok();
         let free = (self.rule == NewStream::Reuse).then(|| idle(&Handle::is_done).or_else(|| idle(&is_over)));
         if let Some(number) = free.flatten() {
             return number;
         }
-        let number = self.next_stream;
         self.next_stream += 1;
-        self.streams.insert(number, Stream { device, last: None });
-        number
+        self.next_stream - 1
     }
 
     /// For each device the streams that are busy when the computation at hand can begin (GR-31).
@@ -125,7 +123,7 @@ impl Streams {
         let mut load = vec![0; usize::from(u8::MAX)];
         let is_busy = |last: &Handle| !last.is_done() && over.binary_search(&last.node()).is_err();
         for stream in self.streams.values() {
-            load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(is_busy));
+            load[usize::from(stream.device)] += u32::from(is_busy(&stream.last));
         }
         load
     }
@@ -169,7 +167,7 @@ impl Streams {
         if self.running.len() >= self.many {
             self.forget_ended();
         }
-        self.streams.insert(stream, Stream { device, last: Some(task.clone()) });
+        self.streams.insert(stream, Stream { device, last: task.clone() });
         let running = Running { number: self.next, stream, task: task.clone(), is_taken: false };
         self.running.insert(task.node(), running);
         self.next += 1;
@@ -181,7 +179,7 @@ impl Streams {
         if self.rule != NewStream::Reuse {
             // No computation comes to the others any more.
             let busy: HashSet<usize> = self.running.values().map(|running| running.stream).collect();
-            self.streams.retain(|number, stream| stream.last.is_none() || busy.contains(number));
+            self.streams.retain(|number, _| busy.contains(number));
         }
     }
 
@@ -189,9 +187,6 @@ impl Streams {
     pub fn leave(&mut self, spot: &Spot) {
         if let Some(parent) = spot.parent.and_then(|parent| self.running.get_mut(&parent)) {
             parent.is_taken = false;
-        }
-        if self.streams.get(&spot.stream).is_some_and(|stream| stream.last.is_none()) {
-            self.streams.remove(&spot.stream);
         }
     }
 }

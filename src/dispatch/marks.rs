@@ -255,6 +255,24 @@ mod tests {
     }
 
     #[test]
+    fn work_behind_a_kernel_cannot_begin_and_behind_a_copy_it_may() {
+        let mut marks = Marks::default();
+        assert_eq!(marks.can_begin, Some(true), "there is no work before it");
+        marks.submit(1, false);
+        assert_eq!(marks.can_begin, None, "the copy may have ended");
+        marks.submit(2, true);
+        assert_eq!(marks.can_begin, Some(false));
+        marks.advance(3);
+        assert_eq!(marks.can_begin, Some(false), "the point has no work of its own");
+        marks.push(mark(3, 1));
+        assert_eq!(marks.can_begin, Some(false));
+        marks.reached(mark(3, 1));
+        assert_eq!(marks.can_begin, Some(true), "all before it is complete");
+        marks.submit(4, false);
+        assert_eq!(marks.can_begin, None);
+    }
+
+    #[test]
     fn only_the_mark_that_was_seen_counts_as_reached() {
         let mut marks = Marks::default();
         marks.give_back(Event(7));

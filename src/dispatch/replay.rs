@@ -37,10 +37,7 @@ impl State {
         let is_stopped = set.is_stopped();
         let replay = Replay { priority, after, references: is_stopped.into(), device };
         let mut nodes = std::mem::take(&mut self.replayed);
-        if let Err(refused) = self.graph.replay(template, &replay, &mut nodes) {
-            self.replayed = nodes;
-            return Err(refused.into());
-        }
+        self.graph.replay(template, &replay, &mut nodes)?;
         for (number, (node, planned)) in (0..).zip(nodes.iter().zip(template.nodes())) {
             let announced = announced && planned.priority <= priority;
             let (kind, priority) = (planned.kind, priority.max(planned.priority));

@@ -57,9 +57,13 @@ impl Shared {
     /// Lets go of the lock, behind the turn. Other threads may have left tasks until then, and go on.
     #[inline(always)] // as `Held::let_go`
     fn leave<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
-        let is_attended = held.turn.is_taken();
-        let_go(held);
-        if !is_attended && self.intake.has_late_news() {
+        loop {
+            // By another thread, or by the one on watch.
+            let is_attended = held.turn.is_taken();
+            let_go(held);
+            if is_attended || !self.intake.has_late_news() {
+                return;
+            }
             self.look_again(held, visit);
         }
     }
@@ -67,17 +71,11 @@ impl Shared {
     #[cold]
     #[inline(never)]
     fn look_again<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
-        let mut is_attended = false;
-        while self.intake.has_late_news() && !is_attended {
-            held.take_again();
-            held.look_in();
-            visit.left = (visit.left - 1).max(1);
-            if held.turn.begin() {
-                self.take_steps(held, visit, &mut || false);
-            }
-            // By another thread, or by the one on watch.
-            is_attended = held.turn.is_taken();
-            let_go(held);
+        held.take_again();
+        held.look_in();
+        visit.left = (visit.left - 1).max(1);
+        if held.turn.begin() {
+            self.take_steps(held, visit, &mut || false);
         }
     }
 

@@ -217,7 +217,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(if naps { Some(now + NAP) } else { flush_at.or(linger_until) });
     };
-    let span = look_span(now.since(newest)).min(if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 });
+    let span = look_span(now.since(newest), is_waited_for);
     let is_awaited = is_waited_for || held.is_awaited();
     let again = now + if is_awaited { span } else { LOOK_SPAN_UNAWAITED };
     let at = flush_at.map_or(again, |flush_at| flush_at.min(again));
@@ -238,11 +238,11 @@ fn still_uncovered(marks: &[LaneMarks], before: Option<Uncovered>, now: Nanos) -
 }
 
 /// The time between two looks at a mark that was seen first so long ago.
-fn look_span(pending: Nanos) -> Nanos {
+fn look_span(pending: Nanos, is_waited_for: bool) -> Nanos {
     let asleep = Nanos(pending.0 / LOOKS.1);
     // A thread that does not sleep between two looks has its processor anyway.
     let span = if asleep < SLEEP_MIN { Nanos(pending.0 / LOOKS.0) } else { asleep };
-    span.clamp(LOOK_SPANS.0, LOOK_SPANS.1)
+    span.clamp(LOOK_SPANS.0, if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 })
 }
 
 /// The answer of the device about marks.
@@ -313,4 +313,20 @@ fn report(shared: &Arc<Shared>, reached: &[(u8, Mark)], host: &dyn Host) -> bool
         shared.look_in();
     }
     true
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_rarest_where_no_thread_waits() {
+        let us = Nanos::from_us;
+        for is_waited_for in [false, true] {
+            assert_eq!(look_span(Nanos::ZERO, is_waited_for), us(1));
+            assert_eq!(look_span(us(128), is_waited_for), us(2));
+        }
+        assert_eq!([true, false].map(|is_waited_for| look_span(us(1_024), is_waited_for)), [us(5), us(16)]);
+        assert_eq!([true, false].map(|is_waited_for| look_span(us(100_000), is_waited_for)), [us(5), us(200)]);
+    }
 }

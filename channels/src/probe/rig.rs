@@ -66,8 +66,6 @@ impl Rig {
             words_device: DevicePtr::NULL,
         };
         // Later errors drop the rig, which frees everything made so far.
-        // SAFETY: `words` is WORDS_BYTES of fresh memory without any other reference.
-        unsafe { words.as_ptr().write_bytes(0, WORDS_BYTES) };
         rig.words_device = driver.host_device_pointer(words.as_ptr())?;
         for bytes in lane_bytes {
             let lane = rig.lane(*bytes)?;
@@ -123,7 +121,7 @@ impl Rig {
         }
     }
 
-    /// A 32-bit word that host and device share; 0 in the beginning.
+    /// A 32-bit word that host and device share. Its first value may be any: those who use it set it before.
     #[must_use]
     pub fn word(&self, slot: usize) -> &AtomicU32 {
         assert!(slot < SLOTS, "there are {SLOTS} words");
@@ -138,7 +136,7 @@ impl Rig {
         self.words_device.offset((slot * SLOT_BYTES) as u64)
     }
 
-    /// A 64-bit word that host and device share; 0 in the beginning.
+    /// A 64-bit word that host and device share. Its first value may be any, too.
     #[must_use]
     pub fn wide_word(&self, slot: usize) -> &AtomicU64 {
         assert!(slot < SLOTS, "there are {SLOTS} wide words");

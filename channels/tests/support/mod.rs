@@ -49,9 +49,13 @@ impl Bed {
     }
 
     pub fn submit(&self, kind: Kind) -> std::result::Result<(), Refusal> {
+        self.submit_at(Priority::LOWEST, kind)
+    }
+
+    pub fn submit_at(&self, priority: Priority, kind: Kind) -> std::result::Result<(), Refusal> {
         let submission = Submission {
             from: self.stream,
-            priority: Priority::LOWEST,
+            priority,
             chunks: &self.chunks,
             bank: &self.bank,
             emulation: emulation(kind),

@@ -60,3 +60,15 @@ fn unmap(start: *mut u8, bytes: usize) {
     // SAFETY: a mapping of `Pinned::new` that the driver does not know; no thread moves bytes there any more.
     let _ = unsafe { libc::munmap(start.cast(), bytes) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_there_are_addresses_is_an_error_that_names_the_call() {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let refused = Pinned::new(&driver, 1 << 60).map(drop).unwrap_err();
+        assert_eq!((refused.call(), refused.code()), ("mmap", Code::OUT_OF_MEMORY));
+    }
+}

@@ -228,6 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_takes_one_slot_and_leaves_room_for_those_beside_it() {
+        let known = Box::new(Known([const { AtomicUsize::new(0) }; SLOTS]));
+        let slot = |handle: usize| known.slots(handle).next().map(std::ptr::from_ref);
+        let handles = (1..).map(|index| 0x5500_0000 + index * 0x40);
+        let first = slot(0x5500_0000);
+        let beside: Vec<usize> = handles.filter(|handle| slot(*handle) == first).take(REACH).collect();
+        for handle in beside {
+            assert!(!known.has(handle), "{handle:#x} has not been launched");
+            known.add(handle);
+            known.add(handle);
+            assert!(known.has(handle));
+        }
+    }
+
+    #[test]
     fn a_launch_is_remembered_and_a_question_is_none() {
         let begun = Begun(AtomicBool::new(false));
         begun.coming(0x5500_0000 | ASKED);

@@ -204,15 +204,24 @@ pub fn released_by_all(rig: &Rig) -> Outcome {
     same("delivered", &pipeline.statistics().delivered, &0)?;
     second.wait()?.release()?;
     same("delivered", &pipeline.statistics().delivered, &1)?;
+    // The same where the release of the first comes with the end of a task.
+    producer.acquire()?.commit()?;
+    let mut frame = first.wait()?;
+    frame.task(bed.tasks.host("view", || Ok(())))?;
+    frame.release()?;
+    bed.tasks.wait()?;
+    same("delivered", &pipeline.statistics().delivered, &1)?;
+    second.wait()?.release()?;
+    same("delivered", &pipeline.statistics().delivered, &2)?;
     // A part that is given up comes again, and a member that goes is waited for no more.
     drop(producer.acquire()?);
     let part = producer.acquire()?;
-    same("the same frame", &part.number(), &1)?;
+    same("the same frame", &part.number(), &2)?;
     part.commit()?;
     first.wait()?.release()?;
-    same("delivered", &pipeline.statistics().delivered, &1)?;
-    drop(second);
     same("delivered", &pipeline.statistics().delivered, &2)?;
+    drop(second);
+    same("delivered", &pipeline.statistics().delivered, &3)?;
     producer.acquire()?.commit()?;
     same("given up", &pipeline.statistics().given_up, &0)?;
     drop(first);

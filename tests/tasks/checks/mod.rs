@@ -81,5 +81,6 @@ pub const ALL: &[(&str, Check)] = checks! {
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
     spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;
     templates: arguments priorities failures refused turns;
-    threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;
+    threads: ends_beside_a_long_function functions_may_wait submitting_ends submit_beside_each_other
+        submit_from_everywhere;
 };

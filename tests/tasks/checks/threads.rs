@@ -1,14 +1,14 @@
 //! Several threads submit: each task runs once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hal::Nanos;
+use hal::{Host, Nanos};
 use overtake::task::{Error, Handle, Lane, More, Tasks};
 
 use crate::bed;
 use crate::doors;
-use crate::failure::{Failure, Outcome, same};
+use crate::failure::{Failure, Outcome, ensure, same};
 use crate::rig::Rig;
 
 const THREADS: u32 = 4;
@@ -107,4 +107,34 @@ pub fn submitting_ends(rig: &Rig) -> Outcome {
     bed::eventually(rig, "the other task ends", || other.is_done())?;
     stop.store(1, Ordering::Release);
     Ok(bed.tasks.wait()?)
+}
+
+/// An end is seen while a function runs for long, though those before it were short. No thread stands by in virtual
+/// time, which would see it behind a nap.
+pub fn ends_beside_a_long_function(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    bed.tasks.host("short", || Ok(())).submit()?.wait()?;
+    let began = rig.driver().host().now();
+    let behind = |name: &str, spun: Nanos, function: fn(&dyn Host, &AtomicU64)| {
+        let (kernel, driver, seen) = (bed.kernels.spin.clone(), Arc::clone(rig.shared_driver()), Arc::default());
+        let spin = bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
+            doors::spin(lane, &kernel, spun)?;
+            Ok(More::Done)
+        });
+        let at = Arc::clone(&seen);
+        let task = bed.tasks.host(name, move || {
+            function(driver.host(), &at);
+            Ok(())
+        });
+        task.after(&spin.submit()?).submit()?;
+        Ok::<Arc<AtomicU64>, Error>(seen)
+    };
+    behind("long", Nanos::from_us(100), |host, _| host.sleep(Nanos::from_ms(1)))?;
+    let seen = behind("beside", Nanos::from_us(150), |host, seen| seen.store(host.now().0, Ordering::Release))?;
+    // A thread that waits would look at the ends itself.
+    rig.driver().host().sleep(Nanos::from_ms(2));
+    bed.tasks.wait()?;
+    let took = Nanos(seen.load(Ordering::Acquire)).since(began);
+    ensure!(took < Nanos::from_us(210) || !rig.driver().host().is_virtual(), "it was seen after {took}");
+    Ok(())
 }

@@ -96,6 +96,9 @@ struct Judged {
     caught_by: Option<String>,
     /// The tests that passed.
     passed: usize,
+    /// The tests that reach it. There may have been no time for all of them.
+    #[serde(default)]
+    reached: usize,
 }
 
 /// Judges as many changes, drawn by lot, or all. Those judged before on the same tree are not judged again.
@@ -163,7 +166,10 @@ impl Tally {
             (Some(by), None) => format!("caught    {file}:{line}: {what} `{text}` by {by}"),
             (Some(by), Some(_)) => format!("caught    {file}:{line}: {what} `{text}` by {by}: take it out of {LIST}"),
             (None, Some(why)) => format!("reason    {file}:{line}: {what} `{text}`: {why}"),
-            (None, None) => format!("SURVIVES  {file}:{line}: {what} `{text}` ({} tests reach it)", judged.passed),
+            (None, None) => {
+                let Judged { passed, reached, .. } = judged;
+                format!("SURVIVES  {file}:{line}: {what} `{text}` (run: {passed} of {reached} tests that reach it)")
+            }
         }
     }
 }
@@ -194,17 +200,18 @@ fn judge(id: usize, change: Change, trials: &[Trial]) -> Result<Judged, String> 
     let mut reaching: Vec<&Trial> = trials.iter().filter(|trial| trial.reaches.contains(&id)).collect();
     // A test that reaches little is about this.
     reaching.sort_by_key(|trial| trial.time_ms * 10 + trial.reaches.len() as u64);
-    let mut passed = 0;
+    let (reached, mut passed) = (reaching.len(), 0);
     for trial in reaching {
         if begin.elapsed() > CHANGE_MAX {
             break;
         }
         if let Some(how) = trial.fails(id)? {
-            return Ok(Judged { change, caught_by: Some(format!("{} ({how})", trial.title())), passed });
+            let caught_by = Some(format!("{} ({how})", trial.title()));
+            return Ok(Judged { change, caught_by, passed, reached });
         }
         passed += 1;
     }
-    Ok(Judged { change, caught_by: None, passed })
+    Ok(Judged { change, caught_by: None, passed, reached })
 }
 
 /// The folder of everything, below `target`.
@@ -364,7 +371,8 @@ mod tests {
     fn a_change_with_a_reason_does_not_survive() {
         let text = |it: &str| it.to_owned();
         let change = Change { file: text("a.rs"), line: 3, what: text("true"), text: text("b") };
-        let judged = |by: Option<&str>, passed| Judged { change: change.clone(), caught_by: by.map(text), passed };
+        let judged =
+            |by: Option<&str>, passed| Judged { change: change.clone(), caught_by: by.map(text), passed, reached: 5 };
         let mut tally = Tally::default();
         let said = [
             tally.count(&judged(Some("t"), 1), None),
@@ -378,6 +386,7 @@ mod tests {
         said.iter().zip(begins).for_each(|(line, begin)| assert!(line.starts_with(begin), "{line}"));
         assert!(said[1].ends_with("take it out of reports/mutants/campaign.toml"), "{}", said[1]);
         assert_eq!(said[2], "reason    a.rs:3: true `b`: it saves time");
+        assert_eq!(said[4], "SURVIVES  a.rs:3: true `b` (run: 2 of 5 tests that reach it)");
         let Tally { caught, survive, unreached, explained } = tally;
         assert_eq!([caught, survive, unreached, explained], [2, 1, 1, 2]);
     }
