@@ -4,6 +4,7 @@ use crate::data::Access;
 use crate::graph::Graph;
 use crate::list::NONE;
 use crate::node::{Edge, Mark, NodeId, Spec, Stage};
+use crate::nodes::two;
 use crate::refused::Refused;
 
 /// Nodes that a new one comes after besides. Those that have ended are no edge.
@@ -77,14 +78,21 @@ impl Graph {
         self.follow_in_order(node, besides.in_order, true);
     }
 
+    /// The node comes after these because of data, and does not fail with them.
+    #[inline(never)]
+    pub(crate) fn follow_by_data(&mut self, node: u32, after: &[NodeId]) {
+        self.follow_in_order(node, after, false);
+    }
+
     /// The node comes after these, and does not fail with them. It was asked to, or data asks for it: then each of
     /// these is there once, and no edge leads from it to the node yet.
-    pub(crate) fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
+    #[inline(always)] // whether it was asked is known to both callers
+    fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
         for first in after {
-            let found = self.nodes.find(*first).filter(|first| self.nodes[*first].stage != Stage::Ended);
+            let Some(first) = self.nodes.find(*first) else { continue };
+            let slot = &self.nodes[first];
             // A stream goes on without one that is left out.
-            let found = found.filter(|first| !(is_asked && self.nodes[*first].is_left));
-            if let Some(first) = found.filter(|first| !(is_asked && self.has_edge(*first, node))) {
+            if slot.stage != Stage::Ended && !(is_asked && (slot.is_left || self.has_edge(first, node))) {
                 self.link_in_order(first, node, is_asked);
             }
         }
@@ -105,17 +113,23 @@ impl Graph {
     }
 
     /// As [`Graph::link`], of an edge that passes no failure on.
+    #[inline(always)] // as `follow_in_order`
     fn link_in_order(&mut self, first: u32, then: u32, is_asked: bool) {
-        let mark = self.mark(first, then, None);
-        let is_counted = self.nodes[first].stage != Stage::Launched || mark != Mark::Launched;
+        let is_device = self.nodes[then].kind.is_device();
+        let mark = if is_device { Mark::Launched } else { self.mark(first, then, None) };
+        let slots = self.nodes.slots();
+        let [from, to] = two(slots, first, then);
+        let is_counted = from.stage != Stage::Launched || mark != Mark::Launched;
+        let (is_less_urgent, effective) = (from.effective < to.effective, to.effective);
         if is_counted {
-            self.nodes[then].references += 1;
+            to.references += 1;
         } else {
-            let [from, to] = crate::nodes::two(self.nodes.slots(), first, then);
             self.lanes.offer(from, to);
         }
         let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, is_asked, is_counted) };
-        self.edges.link(self.nodes.slots(), edge);
-        self.raise(first, self.nodes[then].effective);
+        self.edges.link(slots, edge);
+        if is_less_urgent {
+            self.raise(first, effective);
+        }
     }
 }

@@ -12,8 +12,8 @@ impl Graph {
     #[inline]
     pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
         match found[..] {
-            [first, second] if self.is_simple(stated) => {
-                if let Some(is_redundant) = self.is_behind(first.index, second.index) {
+            [first, second] if self.are_alike(stated) => {
+                if let Some(is_redundant) = self.is_behind(first.index, second.index, self.is_weak(stated)) {
                     found.truncate(2 - usize::from(is_redundant));
                     if is_redundant {
                         found[0] = self.later(first, second);
@@ -28,8 +28,14 @@ impl Graph {
 
     /// Whether two nodes are alike: none of them, or both, are stated, and if one is left out the other fails nothing.
     #[inline]
-    fn is_simple(&self, stated: usize) -> bool {
-        stated == if self.options.passes_failure { 0 } else { 2 }
+    fn are_alike(&self, stated: usize) -> bool {
+        stated == 0 || (stated == 2 && !self.options.passes_failure)
+    }
+
+    /// Whether those are an order alone.
+    #[inline]
+    fn is_weak(&self, stated: usize) -> bool {
+        stated == 0 && !self.options.passes_failure
     }
 
     /// The later made of two nodes.
@@ -139,9 +145,10 @@ impl Graph {
         asked.iter().copied().filter(is_seen).collect()
     }
 
-    /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone.
+    /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone: by one
+    /// that passes failures on, or by any that data asks for if they are an order alone.
     #[inline]
-    fn is_behind(&self, one: u32, other: u32) -> Option<bool> {
+    fn is_behind(&self, one: u32, other: u32, is_weak: bool) -> Option<bool> {
         let slots = self.nodes.all();
         let (before, after) = (&slots[one as usize], &slots[other as usize]);
         let is_ordered = before.number < after.number;
@@ -150,8 +157,12 @@ impl Graph {
         let mut edge = after.into;
         while edge != NONE {
             let it = self.edges.get(slots, edge);
-            if it.from == earlier && !((it.is_asked && is_host) || it.passes_no_failure || after.is_left) {
-                return Some(true);
+            if it.from == earlier {
+                let is_other = if is_weak { it.is_asked } else { true };
+                let is_early = it.is_asked && is_host;
+                if !(is_early || (it.passes_no_failure && is_other) || (after.is_left && !is_weak)) {
+                    return Some(true);
+                }
             }
             if slots[it.from as usize].number > number {
                 return None;

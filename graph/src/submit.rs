@@ -37,7 +37,7 @@ impl Graph {
             _ => self.follow(node, after, spec.kind),
         }
         if !in_order.is_empty() {
-            self.follow_in_order(node, in_order, false);
+            self.follow_by_data(node, in_order);
         }
         let slot = &self.nodes[node];
         let id = NodeId { index: node, generation: slot.generation };
