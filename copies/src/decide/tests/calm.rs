@@ -34,6 +34,18 @@ fn all_others_go_their_way() {
     assert_eq!(plan(|o, k| (calm(o, k), k.is_captured = Some(true)).1, MIB, 1), Plan::Native(Reason::Capturing));
 }
 
+/// A copy that might spend the idle budget may not spend a stated one for that.
+#[test]
+fn a_copy_that_may_not_spend_what_is_stated_goes_by_kernel_outside_a_calm() {
+    let stated = |o: &mut Options, k: &mut Known<'_>| {
+        calm(o, k);
+        (o.profile.transport, k.budget) = (Transport::Kernel, Some(tolerated::in_chunks()));
+    };
+    assert_eq!(plan(stated, 4 * MIB, 1), KERNEL, "the user asked for that");
+    let whole = |o: &mut Options, k: &mut Known<'_>| (stated(o, k), k.budget = Some(tolerated::whole())).1;
+    assert_eq!(plan(whole, 4 * MIB, 1), KERNEL);
+}
+
 #[test]
 fn the_engine_is_asked_only_about_copies_that_would_go_by_kernel() {
     let off = Options { profile: Profile { transport: Transport::Kernel, ..Profile::LIBRARY }, ..Options::default() };
