@@ -28,8 +28,7 @@ use setting::Setting;
 
 const CALLS_MAX: u32 = 65;
 
-/// Makes the calls, and lets all that is left happen. Where no calls come inside a volley, the same is done once more by
-/// single nodes.
+/// Makes the calls, and lets all that is left happen. Where no calls come inside a volley, single nodes do the same.
 fn run(setting: &Setting, calls: &[Call]) {
     let [mut volleys, mut singles] = [(); 2].map(|()| Program::new(setting));
     let is_compared = !setting.interferes;
