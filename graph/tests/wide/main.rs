@@ -85,7 +85,7 @@ fn number(name: &str, or: u64) -> u64 {
 
 #[test]
 fn any_program_ends_as_its_nodes_say() {
-    let (first, programs) = (number("WIDE_FIRST", 1), number("WIDE_PROGRAMS", 1000));
+    let (first, programs) = (number("WIDE_FIRST", 1), number("WIDE_PROGRAMS", 3000));
     let hook = take_hook();
     // Those that fail are told at the end.
     set_hook(Box::new(|_| {}));
