@@ -111,7 +111,6 @@ impl Nodes {
         self.made += 1;
         (slot.kind, slot.own, slot.device) = (spec.kind, spec.priority, spec.device);
         slot.has_name |= !spec.name.is_empty();
-        slot.effective = slot.effective.max(spec.priority);
         if !spec.name.is_empty() {
             self.set_name(index, spec.name);
         }

@@ -40,6 +40,19 @@ fn a_reserved_node_waits_for_its_description() {
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host), "it is complete for the host");
 }
 
+/// It is as urgent as its description says, and so are those that have been ordered before it.
+#[test]
+fn nodes_before_a_reserved_one_inherit_its_priority() {
+    let mut graph = graph();
+    let [first, then] = [(); 2].map(|()| graph.append(&Spec { references: 1, ..KERNEL }).unwrap());
+    graph.before(first, then).unwrap();
+    let reserved = graph.reserve().unwrap();
+    graph.before(then, reserved).unwrap();
+    let urgent = Priority::new(3).unwrap();
+    graph.append_reserved(reserved, &Spec { priority: urgent, ..KERNEL }, None);
+    assert_eq!([first, then, reserved].map(|node| graph.priority(node)), [Some(urgent); 3]);
+}
+
 /// Its handle may be with other threads before it is described, and afterwards.
 #[test]
 fn callers_release_their_own_references_of_a_reserved_node_only() {

@@ -2,7 +2,8 @@
 
 use overtake_graph::{Kind, Point, Priority, Stage};
 
-use super::{Model, cause};
+use super::Model;
+use super::numbers::cause;
 
 impl Model {
     pub(super) fn check_priorities(&self) {

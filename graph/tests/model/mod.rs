@@ -1,15 +1,19 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
 mod checks;
+mod launches;
+mod numbers;
 mod replay;
 mod volley;
 
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 
-use overtake_graph::{
-    Cause, Direction, Ended, Graph, Kind, Mark, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec, Stage,
-};
+use overtake_graph::{Ended, Graph, Kind, Mark, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec, Stage};
+
+use launches::Launch;
+use numbers::cause;
+
+pub use numbers::kind;
 
 /// A test's description of a new task.
 #[derive(Clone, Copy, Debug)]
@@ -200,8 +204,7 @@ impl Model {
     /// Launches or runs one task, if one is ready. Returns its number and turn.
     pub fn step(&mut self, runner: Runner) -> Option<(usize, u32)> {
         let ready = self.graph.next(runner)?;
-        let (id, turn, priority, kind) = (ready.node, ready.turn, ready.priority, ready.kind);
-        let place = ready.place.map(|place| (place.lane, ready.joins.to_vec()));
+        let (Launch { id, turn, priority, place }, kind) = (Launch::of(&ready), ready.kind);
         let number = self.number(id);
         assert_eq!(kind, self.tasks[number].wish.kind);
         self.begin(number, turn, priority, place);
@@ -424,21 +427,5 @@ impl Model {
             }
         }
         (0..self.tasks.len()).filter(|task| found[*task]).collect()
-    }
-}
-
-fn cause(task: usize) -> Cause {
-    Cause(NonZeroU32::new(task as u32 + 1).unwrap())
-}
-
-/// A kind for each number.
-pub fn kind(number: u8) -> Kind {
-    match number % 8 {
-        0 => Kind::Empty,
-        1 => Kind::Host,
-        2 => Kind::Light,
-        3 => Kind::Copy(Direction::HostToDevice),
-        4 => Kind::Copy(Direction::DeviceToHost),
-        _ => Kind::Kernel,
     }
 }
