@@ -95,7 +95,7 @@ pub unsafe fn slice<'a, T>(call: &str, name: &str, start: *const T, count: usize
 /// the two alone, it has forgotten the other, and what it asked for would be lost.
 ///
 /// # Safety
-/// As for [`slice`].
+/// As for [`slice()`].
 pub unsafe fn list<'a, T>(call: &str, name: &str, start: *const T, count: usize) -> Outcome<&'a [T]> {
     match (start.is_null(), count) {
         (false, 0) => Err(Failure::argument(&format!(
