@@ -13,6 +13,7 @@ use super::flow::Cargo;
 use super::method::Method;
 use super::native::{Cut, Native};
 use super::runner::{Load, Measured, Scenario};
+use super::urgent::STARVED;
 
 /// The words that count urgent copies and bulk requests.
 pub const URGENT_WORD: usize = 1;
@@ -149,9 +150,9 @@ pub fn notes(cases: &[Case], measured: &[Measured]) -> Vec<String> {
             notes.push(format!("{} stood down to plain copies: its row mixes both", case.scenario.name));
         }
         if measured.urgent.starved > 0 {
-            let (starved, all) = (measured.urgent.starved, measured.urgent.latency_ns.len());
+            let (starved, all, ms) = (measured.urgent.starved, measured.urgent.latency_ns.len(), STARVED.0 / 1_000_000);
             notes.push(format!(
-                "{}: {starved} of {all} urgent copies were not complete after 250 ms; bulk paused to let them go",
+                "{}: {starved} of {all} urgent copies were not complete after {ms} ms; bulk paused to let them go",
                 case.scenario.name
             ));
         }

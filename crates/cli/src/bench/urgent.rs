@@ -20,7 +20,7 @@ pub struct UrgentPlan {
 }
 
 /// An urgent copy that takes longer than this is starved: bulk pauses until it is complete.
-const STARVED: Nanos = Nanos::from_ms(250);
+pub const STARVED: Nanos = Nanos::from_ms(250);
 /// An urgent copy that then takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(5_000);
 
