@@ -38,6 +38,10 @@ const SLOTS_A_THREAD: usize = 4;
 /// with two to eight threads, and 6.2 by the driver; 12.4 to 14.5 and 11.5 where their source was in the caches.
 const BYTES_MIN: [u64; 2] = [2 << 20, 1 << 20];
 
+/// The driver keeps copies to the device of up to this size, and returns while earlier work of their stream is not
+/// complete (`reports/pageable`). Some hosts have it return so only up to 64 KiB; then the caller waits as natively.
+const KEPT_BYTES_MAX: u64 = 2 << 20;
+
 /// A ring or the threads are missing, and may be made; a thread makes them; or none may make any.
 const OPEN: u8 = 0;
 const MAKES: u8 = 1;
@@ -50,6 +54,7 @@ pub(crate) struct Staging {
     slots: usize,
     /// By direction.
     bytes_min: [u64; 2],
+    kept_bytes_max: u64,
     pool: OnceLock<Pool>,
     rings: [OnceLock<Ring>; 2],
     state: AtomicU8,
@@ -74,6 +79,7 @@ impl Staging {
                 0 => BYTES_MIN,
                 bytes => [bytes; 2],
             },
+            kept_bytes_max: if options.profile.staging_bytes_min == 0 { KEPT_BYTES_MAX } else { 0 },
             pool: OnceLock::new(),
             rings: [const { OnceLock::new() }; 2],
             state: AtomicU8::new(OPEN),
@@ -85,6 +91,12 @@ impl Staging {
     pub(crate) fn bytes_min(&self, direction: Option<Direction>) -> u64 {
         let [to_device, to_host] = self.bytes_min;
         direction.map_or(to_device.max(to_host), |direction| self.bytes_min[side(direction)])
+    }
+
+    /// Whether the driver may return from a copy before earlier work of its stream is complete. A staged copy waits for
+    /// that work.
+    pub(crate) fn may_be_kept(&self, direction: Direction, bytes: u64) -> bool {
+        direction == Direction::HostToDevice && bytes <= self.kept_bytes_max
     }
 
     /// The threads and the slots of a direction. `None` until [`Staging::begin`] has made them, and after

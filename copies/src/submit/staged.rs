@@ -40,7 +40,7 @@ impl Planned<'_> {
             return Err(Setback::Unstaged.into());
         }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
-        self.await_earlier_work()?;
+        self.await_earlier_work(staging.may_be_kept(order.direction, shape.bytes()))?;
         let mut whole = Some(self.exclude_others().map_err(|_| Setback::Unstaged)?);
         self.asked.stream.note_engine();
         let began = driver.host().now();
@@ -145,8 +145,14 @@ impl Planned<'_> {
             && (!reads_host || are_resident(host.0, host.1))
     }
 
-    /// Waits as the driver's own call does: a host function of the stream may fill the source before.
-    fn await_earlier_work(&self) -> Went<()> {
+    /// Waits as the driver's own call does: a host function of the stream may fill the source before. A copy that the
+    /// driver may keep is left to it instead.
+    fn await_earlier_work(&self, may_be_kept: bool) -> Went<()> {
+        let (driver, stream) = (&*self.inner().driver, self.asked.stream.stream);
+        // The stream is asked, because an event behind nothing is not complete at once.
+        if may_be_kept && !hal::beside_captures(driver, || driver.stream_query(stream))? {
+            return Err(Setback::Unstaged.into());
+        }
         self.wait_for(self.mark()?)
     }
 

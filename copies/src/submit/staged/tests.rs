@@ -95,6 +95,37 @@ fn a_batch_is_left_to_the_driver() {
     driver.mem_free(device).unwrap();
 }
 
+/// The plan of a copy to the device behind a long one in its stream, or behind none.
+fn plan_behind(overtake: &Overtake, driver: &Arc<dyn Driver>, earlier_bytes: u64, bytes: u64) -> Plan {
+    const LONG: u64 = 64 << 20;
+    let (stream, source) = (overtake.stream(Priority::LOWEST).unwrap(), vec![1_u8; bytes as usize]);
+    let (device, long) = (driver.mem_alloc(bytes).unwrap(), driver.mem_alloc(LONG).unwrap());
+    if earlier_bytes > 0 {
+        driver.memset_d8_async(long, 1, earlier_bytes, stream.raw()).unwrap();
+        assert!(!driver.stream_query(stream.raw()).unwrap(), "there is earlier work");
+    }
+    // SAFETY: both sides have so many bytes; a pageable source is read during the call.
+    let handle = unsafe { stream.memcpy_htod_async(device, source.as_ptr(), bytes) }.unwrap();
+    stream.synchronize().unwrap();
+    assert!(download(driver, device, bytes) == source, "other bytes arrived");
+    [device, long].into_iter().for_each(|memory| driver.mem_free(memory).unwrap());
+    handle.plan()
+}
+
+/// The driver keeps such a copy and returns, and a staged one would wait.
+#[test]
+fn a_copy_of_few_bytes_behind_earlier_work_is_left_to_the_driver() {
+    let driver = crate::soft::driver();
+    let overtake = layer(&driver, |options| options.profile.staging_bytes_min = 0);
+    let few = 2 * BYTES;
+    while !matches!(plan_behind(&overtake, &driver, 0, few), Plan::Staged { .. }) {
+        driver.host().sleep(Nanos::from_us(100));
+    }
+    assert_eq!(plan_behind(&overtake, &driver, 64 << 20, few), Plan::Native(Reason::Unstaged));
+    assert_eq!(plan_behind(&overtake, &driver, 64 << 20, 2 * few), Plan::Staged { raises: false });
+    assert_eq!(plan_behind(&overtake, &driver, 0, few), Plan::Staged { raises: false });
+}
+
 /// Without helpers the calling thread moves every piece.
 #[test]
 fn a_copy_completes_without_helpers() {
