@@ -218,6 +218,11 @@ impl Inner {
         Ok(Arc::clone(self.batches.get_or_init(|| Arc::new(made))))
     }
 
+    /// The same, if a call has loaded its kernel.
+    pub(crate) fn made_batches(&self) -> Option<Arc<Batches>> {
+        self.batches.get().filter(|batches| batches.kernel().is_some()).map(Arc::clone)
+    }
+
     /// Whether no launch of the copy service reads memory of the layer's.
     pub(crate) fn is_service_at_rest(&self) -> bool {
         self.batches.get().is_none_or(|batches| batches.is_at_rest())

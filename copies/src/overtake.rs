@@ -15,6 +15,7 @@ use crate::records::{Records, Statistics, TracedCopy};
 use crate::staging::Staging;
 use crate::state::Announces;
 use crate::stream::PriorityStream;
+use crate::submit;
 use hal::locks::lock;
 use options::Options;
 
@@ -69,7 +70,8 @@ impl Overtake {
     }
 
     fn begin(context: &CudaContext, options: Options) -> Result<Overtake> {
-        let inner = Arc::new(hal::beside_captures(&**context.driver(), || Inner::new(context, options))?);
+        let open = || Inner::new(context, options).inspect(submit::prepare);
+        let inner = Arc::new(hal::beside_captures(&**context.driver(), open)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
         // If the next thread cannot be started, the earlier ones end when `overtake` is dropped.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hal::{Code, DevicePtr, Result};
 use terms::{Direction, Priority};
 
-use crate::decide::Reason;
+use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;
 use crate::request::Request;
 use crate::service::batch::Batch;
@@ -273,15 +273,18 @@ impl CopyQueue {
             // SAFETY: passed on to the caller.
             return unsafe { self.submit(&Other::Copy(Request { ready, ..request.at(priority) })) }.map(Some);
         }
-        let bytes = batch.bytes();
-        // The batch as one copy. Neither address is used: the batch has those of its copies.
-        let whole = match side {
-            0 => Request::htod(DevicePtr::NULL, std::ptr::null(), bytes),
-            _ => Request::dtoh(std::ptr::null_mut(), DevicePtr::NULL, bytes),
-        };
-        let whole = Request { ready, ..whole.at(priority) };
+        let (copies, bytes) = (batch.entries().len(), batch.bytes());
+        let direction = if side == 0 { Direction::HostToDevice } else { Direction::DeviceToHost };
+        let whole = Request { ready, ..submit::as_one(direction, bytes).at(priority) };
         // SAFETY: passed on to the caller.
-        unsafe { submit::submit_batch(&self.stream, &self.batches, batch, &whole) }.map(Some)
+        let handle = unsafe { submit::submit_batch(&self.stream, &self.batches, batch, &whole, None)? };
+        let counters = &self.stream.inner.records.counters;
+        match handle.plan {
+            Plan::Kernel { .. } => counters.served(copies, bytes),
+            // It has been counted as one copy.
+            plan => (1..copies).for_each(|_| counters.copied(plan, 0)),
+        }
+        Ok(Some(handle))
     }
 }
 

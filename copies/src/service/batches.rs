@@ -70,12 +70,10 @@ impl Batches {
 
     /// An empty batch that no launch reads.
     pub(crate) fn take(&self, capacity: usize) -> Batch {
-        let mut store = lock(&self.store);
-        self.reclaim(&mut store);
-        let fitting = store.spare.iter().position(|batch| batch.capacity() >= capacity);
-        if let Some(index) = fitting {
-            return store.spare.swap_remove(index);
+        if let Some(batch) = self.spare(capacity) {
+            return batch;
         }
+        let mut store = lock(&self.store);
         // Shorter ones are left from before a reserve grew.
         let replaced = store.spare.pop();
         store.made -= usize::from(replaced.is_some());
@@ -92,6 +90,14 @@ impl Batches {
             log::debug!("copies go one by one, because the driver gave no pinned memory for a batch: {error}");
         }
         batch
+    }
+
+    /// An empty batch of at least this capacity that no launch reads, if there is one.
+    pub(crate) fn spare(&self, capacity: usize) -> Option<Batch> {
+        let mut store = lock(&self.store);
+        self.reclaim(&mut store);
+        let fitting = store.spare.iter().position(|batch| batch.capacity() >= capacity)?;
+        Some(store.spare.swap_remove(fitting))
     }
 
     /// Takes back a batch that no launch reads.

@@ -7,6 +7,7 @@
 //! | `place.rs`, `batch.rs` | the memory of one copy, and of several, from the driver |
 //! | `native.rs`, `urgent.rs`, `kernel.rs`, `staged.rs`, `channel.rs` | one way each |
 //! | `served.rs` | a batch of the copy service, as one copy of all its bytes |
+//! | `fine.rs` | a program's call of many small copies, as such a batch |
 //! | `finish.rs` | the end of every submission: the counters, and the handle |
 //! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
@@ -15,6 +16,7 @@ mod answer;
 mod asked;
 mod batch;
 mod channel;
+mod fine;
 mod finish;
 mod kernel;
 mod native;
@@ -39,8 +41,9 @@ use crate::request::Request;
 use crate::state::StreamState;
 
 use asked::{Asked, Miss, Placed, Planned, Went};
+pub(crate) use fine::prepare;
 use finish::finish;
-pub(crate) use served::submit_batch;
+pub(crate) use served::{as_one, submit_batch};
 
 /// What a look at the engine of a copy has found.
 #[doc(hidden)] // for crates/shim
@@ -105,6 +108,7 @@ pub(crate) unsafe fn submit_all(
     unsafe {
         match requests {
             [request] => submit(stream, request, Some(native)),
+            _ if let Some(submitted) = fine::submit(stream, requests, native) => submitted,
             _ => submit_asking(stream, Cargo::Batch(requests), Some(native), None),
         }
     }

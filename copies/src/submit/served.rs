@@ -1,14 +1,13 @@
-//! A batch of the copy service (`service/`): it goes as one copy of all its bytes.
+//! A batch of the copy service (`service/`), or of a program's call: it goes as one copy of all its bytes.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hal::{MemoryKind, Result};
+use hal::{DevicePtr, MemoryKind, Result};
 use terms::Direction;
 
 use crate::cargo::Cargo;
-use crate::decide::Plan;
 use crate::handle::CopyHandle;
 use crate::native::Native;
 use crate::placement::Placement;
@@ -20,22 +19,27 @@ use crate::state::StreamState;
 use crate::submit::asked::{Asked, Placed};
 use crate::submit::finish::finish;
 
-/// Submits a batch, which `whole` describes as one copy. Its memory goes back to `batches`, for a later batch when no
-/// launch reads it any more.
+/// Submits a batch, which `whole` describes as one copy. If it goes natively, that call makes it, or one call for each
+/// of its copies. Its memory goes back to `batches`, for a later batch when no launch reads it any more.
 ///
 /// # Safety
-/// As for [`super::submit`], for each of its copies.
+/// As for [`super::submit`], for each of its copies; `native` makes all of them and nothing else.
 pub(crate) unsafe fn submit_batch(
     stream: &Arc<StreamState>,
     batches: &Batches,
     batch: Batch,
     whole: &Request,
+    native: Option<&Native<'_>>,
 ) -> Result<CopyHandle> {
     let (batch, was_launched) = (Arc::new(batch), Cell::new(false));
     let kernel = batches.kernel().filter(|_| batch.pieces().is_some());
     let served = kernel.map(|kernel| Served { batch: &batch, kernel, was_launched: &was_launched });
     // SAFETY: passed on to the caller.
-    let submitted = unsafe { submit_as_one(stream, &batch, served, whole) };
+    let one_by_one = || unsafe { batch.make_natively(&*stream.inner.driver, stream.stream) };
+    let call = || one_by_one().map_or_else(|error| error.code().get(), |()| 0);
+    let each = Native::asynchronous(&call);
+    // SAFETY: passed on to the caller.
+    let submitted = unsafe { submit_as_one(stream, &batch, served, whole, native.unwrap_or(&each)) };
     let ticket = submitted.as_ref().ok().and_then(|handle| handle.ticket);
     batches.keep(batch, was_launched.get(), ticket);
     submitted
@@ -48,6 +52,7 @@ unsafe fn submit_as_one(
     batch: &Batch,
     served: Option<Served<'_>>,
     whole: &Request,
+    native: &Native<'_>,
 ) -> Result<CopyHandle> {
     let inner = &stream.inner;
     inner.records.standing.check()?;
@@ -57,11 +62,8 @@ unsafe fn submit_as_one(
     if !stream.is_settled(direction, priority) {
         stream.announce(direction, priority);
     }
-    // SAFETY: passed on to the caller.
-    let one_by_one = || unsafe { batch.make_natively(&*inner.driver, stream.stream) };
-    let call = || one_by_one().map_or_else(|error| error.code().get(), |()| 0);
-    let (native, began) = (Native::asynchronous(&call), stream.began());
-    let mut placed = Placed::new(Asked::new(stream, Cargo::One(whole), Some(&native)));
+    let began = stream.began();
+    let mut placed = Placed::new(Asked::new(stream, Cargo::One(whole), Some(native)));
     placed.known.is_served = true;
     placed.known.is_kernel_there &= served.is_some();
     placed.known.is_within = Some(true);
@@ -73,12 +75,13 @@ unsafe fn submit_as_one(
     placed.served = served;
     // SAFETY: passed on to the caller.
     let went = unsafe { placed.submit() };
-    let handle = finish(stream, went, (priority, Some(direction), batch.bytes()), began)?;
-    let (counters, entries) = (&inner.records.counters, batch.entries().len());
-    match handle.plan {
-        Plan::Kernel { .. } => counters.served(entries, batch.bytes()),
-        // It has been counted as one copy.
-        plan => (1..entries).for_each(|_| counters.copied(plan, 0)),
+    finish(stream, went, (priority, Some(direction), batch.bytes()), began)
+}
+
+/// The copies of a batch as one. Neither address is used: the batch has those of its copies.
+pub(crate) fn as_one(direction: Direction, bytes: u64) -> Request {
+    match direction {
+        Direction::DeviceToHost => Request::dtoh(std::ptr::null_mut(), DevicePtr::NULL, bytes),
+        _ => Request::htod(DevicePtr::NULL, std::ptr::null(), bytes),
     }
-    Ok(handle)
 }

@@ -58,29 +58,6 @@ pub fn bytes(rig: &Rig) -> Outcome {
     same("errors", &statistics.errors, &0)
 }
 
-/// Batches of more pieces than one launch takes, of sizes that leave remainders of granules.
-pub fn batches(rig: &Rig) -> Outcome {
-    const PIECES: u64 = 150;
-    let sizes: Vec<u64> = (0..PIECES).map(|index| 16 * (1 + index * 37 % 400)).collect();
-    let bytes: u64 = sizes.iter().sum();
-    let content: Vec<u8> = (0..bytes).map(|at| (at * 31 % 251) as u8).collect();
-    let overtake = bed::open(rig, options())?;
-    let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
-    let (there, source, back) = (rig.buffer(bytes)?, rig.pinned_of(&content)?, rig.pinned(bytes)?);
-    let starts = sizes.iter().scan(0, |next, size| Some((std::mem::replace(next, *next + size), *size)));
-    let pieces: Vec<(u64, u64)> = starts.collect();
-    let device = |at| (Side::Device(there), at);
-    let to_device = pieces.iter().map(|(at, size)| doors::request(device(*at), (Side::Host(&source), *at), *size));
-    let to_host = pieces.iter().map(|(at, size)| doors::request((Side::Host(&back), *at), device(*at), *size));
-    for requests in [to_device.collect::<Vec<_>>(), to_host.collect()] {
-        let copied = doors::unordered(&low, &requests)?;
-        ensure!(matches!(copied.plan(), Plan::Kernel { .. }), "{:?}", copied.plan());
-    }
-    low.synchronize()?;
-    same_bytes("the bytes that came back", &back.read_all(), &content)?;
-    same("errors", &overtake.statistics().errors, &0)
-}
-
 /// A program that ends natively: a kernel fills all multiprocessors and waits for a word that arrives behind bulk.
 pub struct Filled<'a> {
     rig: &'a Rig,

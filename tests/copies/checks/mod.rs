@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod across;
+mod batches;
 pub mod bounds;
 mod buffers;
 pub mod bytes;
@@ -63,6 +64,7 @@ const PLAIN: &[Case] = cases! { false,
     bounds: beyond_device_memory a_batch_beyond_device_memory;
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
+    batches: of_any_size of_small_copies;
     calm: ends_with_an_urgent_copy not_of_the_legacy_stream;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream opens_beside_frees;
@@ -70,7 +72,7 @@ const PLAIN: &[Case] = cases! { false,
     across: contexts_of_one_device;
     expected: two_owners by_direction quiet_streams unknown_priorities;
     counters: launches take_overs tickets channel_operations bytes;
-    guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
+    guard: bytes ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
         ends_when_the_queues_are_free;
     lull: ends_with_bulk is_an_option;

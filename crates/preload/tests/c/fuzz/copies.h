@@ -195,6 +195,35 @@ static inline void batches(Part *part)
         submitted(part, &copies[i]);
 }
 
+/* Many small pieces of one range each way, which a kernel may make at once. */
+static inline void fine_batches(Part *part)
+{
+    enum { PIECES = 70, PIECE_BYTES_MAX = 1024 };
+    __typeof__(&cuMemcpyBatchAsync_v2) batch = FIND(RTLD_DEFAULT, cuMemcpyBatchAsync_v2);
+    CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    size_t first = 0, sizes[PIECES], most = part->bytes / PIECES;
+    size_t piece = 1 + draw(part, most < PIECE_BYTES_MAX ? most : PIECE_BYTES_MAX);
+    CUdeviceptr to[PIECES], from[PIECES];
+    int to_device = (int)draw(part, 2), lane = BLOCKING + (int)draw(part, LANES - BLOCKING);
+    int count = 20 + (int)draw(part, PIECES - 19), step = 1 + 2 * (int)draw(part, 4);
+    Buffer *device = &part->buffers[draw(part, DEVICES)], *host = &part->buffers[DEVICES + (int)draw(part, DEVICES)];
+    Copy copy = {.from = to_device ? host : device, .to = to_device ? device : host, .slot = lane, .lane = lane};
+    if (batch == NULL)
+        return;
+    copy.bytes = piece * (size_t)count;
+    copy.from_at = any_place(part, copy.bytes);
+    copy.to_at = draw(part, 2) ? copy.from_at : any_place(part, copy.bytes); /* aligned alike, or perhaps not */
+    submitting(part, &copy);
+    for (int i = 0; i < count; i++) { /* in another order than in memory, where the step allows it */
+        size_t at = piece * (size_t)(count % step != 0 || step == 1 ? i * step % count : i);
+        sizes[i] = piece;
+        from[i] = copy.from->address + copy.from_at + at;
+        to[i] = copy.to->address + copy.to_at + at;
+    }
+    DO(batch(to, from, sizes, (size_t)count, &attributes, &first, 1, handle(part, lane)));
+    submitted(part, &copy);
+}
+
 /* Between devices where there are two, else within the context. */
 static inline void peers(Part *part)
 {

@@ -44,6 +44,7 @@ static const struct {
     {"blocking", copy_blocking, 4, WAITING_ROOM},
     {"shape", shapes, 5, WAITING_ROOM},
     {"batch", batches, 4, WAITING_ROOM},
+    {"fine batch", fine_batches, 3, WAITING_ROOM},
     {"peer", peers, 3, WAITING_ROOM},
     {"write", writes, 5, NO_ROOM},
     {"passing memory", passing_memory, 4, WAITING_ROOM},

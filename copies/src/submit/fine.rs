@@ -1,0 +1,126 @@
+//! A program's call of many small copies to the device, as batches of the copy service: one launch takes thousands of
+//! them. The driver spends 2 to 5 us on each, and so moves 2 to 7 GB/s; a launch moves 6 to 37 (`reports/batches`). To
+//! the host the driver is fast enough by itself.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::sync::Arc;
+
+use hal::Result;
+use options::Transport;
+use terms::{Direction, Priority};
+
+use crate::cargo::INLINE_BYTES_MAX;
+use crate::handle::CopyHandle;
+use crate::inner::Inner;
+use crate::native::Native;
+use crate::request::{Request, sum_of_bytes};
+use crate::service::batch::Batch;
+use crate::service::batches::Batches;
+use crate::service::entry::{Content, Entry, PIECE_BYTES, SERVED_BYTES_MAX};
+use crate::service::places::{Places, Way};
+use crate::state::StreamState;
+use crate::submit::served::{as_one, submit_batch};
+
+/// The driver puts the bytes of such copies into its commands. It has an engine copy larger ones, which is as fast.
+const AVERAGE_BYTES_MAX: u64 = INLINE_BYTES_MAX;
+
+/// Fewer copies take the driver no longer than a guarded launch.
+const COPIES_MIN: usize = 32;
+
+/// A launch has so many copies at most.
+const COPIES_A_LAUNCH: usize = 2048;
+
+/// The pieces of such a launch, and the launches of which the device may read the pieces at once.
+const PIECES_MAX: usize = COPIES_A_LAUNCH * (SERVED_BYTES_MAX / PIECE_BYTES) as usize;
+const LAUNCHES_MAX: usize = 8;
+
+/// Loads the kernel, and makes memory for the pieces, where programs that know nothing of the layer make such calls.
+/// Later a load could wait for the program's work.
+pub(crate) fn prepare(inner: &Inner) {
+    if inner.guard.is_none() {
+        return;
+    }
+    match inner.batches() {
+        Ok(batches) => inner.at_home(|| batches.provide(LAUNCHES_MAX, PIECES_MAX)),
+        Err(error) => log::warn!("batches of small copies go to the driver: {error}"),
+    }
+}
+
+/// Submits such a call. `None` if its copies go as those of any other call do.
+///
+/// # Safety
+/// As for [`super::submit`], for each; `native` makes all of them and nothing else.
+pub(super) unsafe fn submit(
+    stream: &Arc<StreamState>,
+    requests: &[Request],
+    native: &Native<'_>,
+) -> Option<Result<CopyHandle>> {
+    let inner = &*stream.inner;
+    if !is_fine(requests) || native.is_blocking() || !may_launch(inner) {
+        return None;
+    }
+    let batches = inner.made_batches()?;
+    let is_captured = || !native.no_captures() && inner.is_capturing(stream.stream);
+    let entries = entries(inner, requests).filter(|_| !is_captured())?;
+    let first = batches.spare(PIECES_MAX)?;
+    let call = Call { stream, batches: &batches, priority: requests[0].priority, native };
+    // SAFETY: passed on to the caller.
+    Some(unsafe { call.launch_all(first, &entries) })
+}
+
+/// Whether it is many small copies, as far as their number and sizes tell.
+fn is_fine(requests: &[Request]) -> bool {
+    let (copies, bytes) = (requests.len(), sum_of_bytes(requests));
+    copies >= COPIES_MIN && (1..=AVERAGE_BYTES_MAX * copies as u64).contains(&bytes)
+}
+
+fn may_launch(inner: &Inner) -> bool {
+    let transport = inner.options.transport_of(Direction::HostToDevice);
+    inner.is_enabled
+        && !inner.is_of_parent()
+        && inner.may_use_kernel()
+        && !inner.records.standing.is_passive()
+        && matches!(transport, Transport::Auto | Transport::Kernel)
+}
+
+/// The copies with their ways. `None` if a kernel cannot make all of them, or one goes another way than to the device.
+fn entries(inner: &Inner, requests: &[Request]) -> Option<Vec<(Entry, Way)>> {
+    let (driver, home, mut places) = (&*inner.driver, &inner.home, Places::default());
+    let entry = |request: &Request| {
+        let (shape, bytes) = (request.shape, request.bytes());
+        let (target, source) = (shape.target.address, shape.source.address);
+        let is_small = shape.is_linear() && bytes <= SERVED_BYTES_MAX;
+        let way = is_small.then(|| places.of_copy(driver, home, target, source, bytes)).flatten()?;
+        let entry = Entry { target, content: Content::Of(source), bytes, direction: way.direction };
+        (way.direction == Direction::HostToDevice).then_some((entry, way))
+    };
+    requests.iter().filter(|request| request.bytes() > 0).map(entry).collect()
+}
+
+/// A call whose copies share launches.
+struct Call<'a> {
+    stream: &'a Arc<StreamState>,
+    batches: &'a Batches,
+    priority: Option<Priority>,
+    native: &'a Native<'a>,
+}
+
+impl Call<'_> {
+    /// # Safety
+    /// As for [`submit`].
+    unsafe fn launch_all(&self, first: Batch, entries: &[(Entry, Way)]) -> Result<CopyHandle> {
+        let (mut spare, mut last) = (Some(first), None);
+        // The program's call makes all copies, so it stands for a launch only if that has all of them.
+        let native = (entries.len() <= COPIES_A_LAUNCH).then_some(self.native);
+        for some in entries.chunks(COPIES_A_LAUNCH) {
+            let spare = spare.take().or_else(|| self.batches.spare(PIECES_MAX));
+            // Without memory for their pieces the driver makes them one by one.
+            let mut batch = spare.unwrap_or_else(Batch::without_table);
+            some.iter().for_each(|(entry, way)| batch.add(*entry, way.target_shift, way.source_shift));
+            let whole = Request { priority: self.priority, ..as_one(Direction::HostToDevice, batch.bytes()) };
+            // SAFETY: passed on to the caller.
+            last = Some(unsafe { submit_batch(self.stream, self.batches, batch, &whole, native)? });
+        }
+        Ok(last.expect("a fine call has bytes"))
+    }
+}

@@ -1,0 +1,83 @@
+//! Guarded batches: the copies of one call.
+
+use std::sync::Arc;
+
+use overtake::PriorityStream;
+use overtake::copy::{Plan, Request};
+
+use super::guard::options;
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::{Buffer, Side};
+use crate::rig::Rig;
+
+/// Batches of more pieces than one launch takes, of sizes that leave remainders of granules.
+pub fn of_any_size(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let pieces = Pieces::new(rig, 150, 160)?;
+    by_kernel(&low, &pieces.requests(|at| (Side::Device(pieces.there), at), |at| (Side::Host(&pieces.source), at)))?;
+    let back = rig.pinned_of(&vec![0; pieces.expected.len()])?;
+    by_kernel(&low, &pieces.requests(|at| (Side::Host(&back), at), |at| (Side::Device(pieces.there), at)))?;
+    low.synchronize()?;
+    same_bytes("the bytes that came back", &back.read_all(), &pieces.expected)?;
+    same("errors", &overtake.statistics().errors, &0)
+}
+
+/// Many small copies to the device of one call go by kernel where they meet no others: in one launch, or in several.
+pub fn of_small_copies(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let alone = overtake.adopt(rig.stream()?, level(1))?;
+    for (count, step) in [(150, 3), (2_500, 1)] {
+        let pieces = Pieces::new(rig, count, step)?;
+        let (there, source) = (pieces.there, &pieces.source);
+        by_kernel(&alone, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
+        same_bytes("the bytes", &rig.download(there, alone.raw())?, &pieces.expected)?;
+    }
+    same("errors", &overtake.statistics().errors, &0)
+}
+
+fn by_kernel(stream: &PriorityStream, requests: &[Request]) -> Outcome {
+    let copied = doors::unordered(stream, requests)?;
+    ensure!(matches!(copied.plan(), Plan::Kernel { .. }), "{:?}", copied.plan());
+    Ok(())
+}
+
+/// Pieces of many sizes, with gaps between them.
+struct Pieces {
+    /// Places and sizes.
+    pieces: Vec<(u64, u64)>,
+    there: Buffer,
+    source: Arc<Pinned>,
+    /// The source, with zeroes in the gaps.
+    expected: Vec<u8>,
+}
+
+impl Pieces {
+    /// The sizes are multiples of a step of so many bytes.
+    fn new(rig: &Rig, count: u64, step: u64) -> Result<Pieces, Failure> {
+        let sizes: Vec<u64> = (0..count).map(|index| step * (1 + index * 37 % 400)).collect();
+        let places = sizes.iter().map(|size| size.next_multiple_of(16));
+        let bytes = places.clone().sum::<u64>() as usize;
+        let content: Vec<u8> = (0..bytes).map(|at| (at * 31 % 251) as u8).collect();
+        let starts = places.scan(0, |next, size| Some(std::mem::replace(next, *next + size)));
+        let pieces: Vec<(u64, u64)> = starts.zip(sizes.iter().copied()).collect();
+        let mut expected = vec![0; bytes];
+        for (at, size) in &pieces {
+            let range = *at as usize..(at + size) as usize;
+            expected[range.clone()].copy_from_slice(&content[range]);
+        }
+        Ok(Pieces { pieces, there: rig.buffer_of(&vec![0; bytes])?, source: rig.pinned_of(&content)?, expected })
+    }
+
+    fn requests<'a>(
+        &self,
+        target: impl Fn(u64) -> (Side<'a>, u64),
+        source: impl Fn(u64) -> (Side<'a>, u64),
+    ) -> Vec<Request> {
+        self.pieces.iter().map(|(at, size)| doors::request(target(*at), source(*at), *size)).collect()
+    }
+}
