@@ -27,13 +27,10 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
-pub mod buffer;
 pub mod data;
 pub mod dispatch;
-pub mod heap;
 mod open;
 pub mod pipeline;
-pub mod profile;
 pub mod queues;
 pub mod task;
 mod work;
@@ -43,6 +40,10 @@ pub use copies::{
     Statistics, TracedCopy, Words, copy, kernel, options, variables,
 };
 pub use open::{Context, ContextOptions};
+#[doc(inline)]
+pub use overtake_memory::{buffer, heap};
+#[doc(inline)]
+pub use overtake_profile as profile;
 pub use {contexts as context, driver, hal};
 
 /// The version of this library.

@@ -194,8 +194,9 @@ impl fmt::Debug for Context {
 
 #[cfg(test)]
 mod tests {
+    use overtake_memory::buffer::PinnedBuffer;
+
     use super::*;
-    use crate::buffer::PinnedBuffer;
     use crate::data::{discard, read};
     use crate::task::More;
 

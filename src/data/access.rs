@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 use graph::Location;
+use overtake_memory::buffer::PinnedBuffer;
 
-use crate::buffer::PinnedBuffer;
 use crate::data::array::Array;
 use crate::data::computation::{Computation, Describe, Where};
 use crate::data::guard::{Hold, ReadGuard, WriteGuard};

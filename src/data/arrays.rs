@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytemuck::Pod;
 use graph::Location;
 use hal::DevicePtr;
+use overtake_memory::buffer::PinnedBuffer;
 
-use crate::buffer::PinnedBuffer;
 use crate::data::arguments::{HostUses, KernelArguments, Rights};
 use crate::data::array::Array;
 use crate::data::computation::{Computation, Describe, Where};

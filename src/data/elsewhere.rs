@@ -12,6 +12,7 @@ use copies::PriorityStream;
 use copies::copy::Request;
 use graph::{Location, Mode};
 use hal::DevicePtr;
+use overtake_memory::heap::Block;
 
 use crate::data::bound::{Bind, Keep};
 use crate::data::claim::Claim;
@@ -19,7 +20,6 @@ use crate::data::memory::ALIGN_BYTES;
 use crate::data::record::{Addresses, Memory};
 use crate::data::resident::Resident;
 use crate::data::store::Store;
-use crate::heap::Block;
 use crate::work::function::{Launches, More, WorkResult};
 use crate::work::lane::{Call, Lane, Site};
 

@@ -5,9 +5,8 @@ use std::any::Any;
 use std::ptr::NonNull;
 
 use bytemuck::Pod;
-
-use crate::buffer::PinnedBuffer;
-use crate::heap::{Block, Heap};
+use overtake_memory::buffer::PinnedBuffer;
+use overtake_memory::heap::{Block, Heap};
 
 /// The alignment of an array. A type that needs more is refused.
 pub(super) const ALIGN_BYTES: u64 = 256;

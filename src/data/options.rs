@@ -2,8 +2,7 @@
 
 use graph::plan::NewStream;
 use graph::{Bandwidth, Parents, Selection};
-
-use crate::heap::HeapOptions;
+use overtake_memory::heap::HeapOptions;
 
 /// The memory that arrays have, and how devices are chosen.
 #[derive(Clone, Debug)]

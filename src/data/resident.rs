@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::{DevicePtr, Nanos};
+use overtake_memory::heap::Heap;
 
 use crate::data::list::List;
 use crate::data::memory::Owner;
-use crate::heap::Heap;
 
 /// Memory of the device. Tasks that use it keep it, also when the array has left it.
 pub(super) struct Resident {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use copies::Overtake;
 use graph::{Priority, Selection};
+use overtake_memory::heap::{Heap, Space};
 
 use crate::data::guards::Guards;
 use crate::data::list::List;
@@ -14,7 +15,6 @@ use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
 use crate::data::times::Times;
-use crate::heap::{Heap, Space};
 use crate::task::{Handle, Tasks};
 
 /// The parts that arrays share.

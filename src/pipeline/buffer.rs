@@ -4,8 +4,7 @@ use std::ptr::NonNull;
 
 use copies::copy::Request;
 use hal::{Code, DevicePtr, Result};
-
-use crate::heap::{Block, Heap};
+use overtake_memory::heap::{Block, Heap};
 
 /// The name of the blocks in the statistics of their heaps.
 const OWNER: &str = "pipeline";

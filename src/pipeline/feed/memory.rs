@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use copies::Overtake;
 use copies::copy::Request;
 use hal::{Code, DevicePtr, Result};
+use overtake_memory::buffer::{DeviceBuffer, PinnedBuffer};
 
-use crate::buffer::{DeviceBuffer, PinnedBuffer};
 use crate::pipeline::feed::FeedOptions;
 
 /// `sizeof(overtake_pipeline)` in `overtake_pipeline.cuh`, and the places in it that the host fills in.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 25] = [
+const RANKS: [(&str, u8); 27] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
@@ -25,12 +25,14 @@ const RANKS: [(&str, u8); 25] = [
     ("overtake-softgpu-libcuda", 4),
     ("overtake-copies", 5),
     ("overtake-backend", 5),
-    ("overtake", 6),
-    ("overtake-shim", 7),
-    ("overtake-preload", 8),
-    ("overtake-capi", 8),
-    ("overtake-cli", 9),
-    ("overtake-xtask", 10),
+    ("overtake-memory", 6),
+    ("overtake-profile", 7),
+    ("overtake", 10),
+    ("overtake-shim", 10),
+    ("overtake-preload", 11),
+    ("overtake-capi", 11),
+    ("overtake-cli", 12),
+    ("overtake-xtask", 13),
 ];
 
 /// Crates that depend on these only.

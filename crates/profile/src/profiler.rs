@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use copies::{Overtake, PriorityStream};
 use hal::Result;
 use hal::locks::lock;
+use overtake_memory::buffer::{DeviceBuffer, PinnedBuffer};
 
 use super::events::{EVENT_BYTES, Events, HEADER_BYTES};
 use super::recording::Recording;
 use super::store::{Buffers, Store};
-use crate::buffer::{DeviceBuffer, PinnedBuffer};
 
 /// The buffers of a profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

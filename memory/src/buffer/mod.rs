@@ -25,7 +25,7 @@
 //! # Ok::<(), hal::Error>(())
 //! ```
 //!
-//! The calls of [`crate::hal::Driver`] stay raw. A program that destroys a stream or frees device memory by one of them
+//! The calls of [`hal::Driver`] stay raw. A program that destroys a stream or frees device memory by one of them
 //! keeps the rules of that call itself.
 
 mod copy;

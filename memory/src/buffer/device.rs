@@ -15,7 +15,7 @@ use crate::buffer::bytes_of;
 /// Its contents are undefined until a copy or a kernel writes them.
 ///
 /// Copies and kernels that use the same bytes at the same time need an order, by their stream or by
-/// [`crate::PriorityStream::wait_for`]. Without one the values of those bytes are undefined.
+/// [`copies::PriorityStream::wait_for`]. Without one the values of those bytes are undefined.
 ///
 /// # Example
 /// ```

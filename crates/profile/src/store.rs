@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use hal::Driver;
 use hal::locks::lock;
+use overtake_memory::buffer::{BufferCopy, DeviceBuffer, PinnedBuffer};
 
 use super::events::Events;
-use crate::buffer::{BufferCopy, DeviceBuffer, PinnedBuffer};
 
 /// The events of one batch on the device, and the place in the host that they come to.
 pub(super) struct Buffers {

@@ -37,6 +37,9 @@
 //! assert!(profile.trace(Detail::Blocks).contains("blur")); // Perfetto opens this text
 //! # Ok::<(), overtake::hal::Error>(())
 //! ```
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
+#![forbid(unsafe_code)]
 
 mod events;
 mod profiler;

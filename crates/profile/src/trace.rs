@@ -128,7 +128,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::profile::Events;
+    use crate::Events;
 
     fn event(kernel: u32, block: u32, multiprocessor: u32, begin_ns: u64, end_ns: u64) -> BlockEvent {
         BlockEvent { kernel, block, multiprocessor, begin_ns, end_ns }

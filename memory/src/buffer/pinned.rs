@@ -49,7 +49,10 @@ impl<T: Pod> PinnedBuffer<T> {
         Ok(buffer)
     }
 
-    pub(crate) fn start(&self) -> *mut u8 {
+    /// The address of the first element, for copies and kernels that take addresses. It is valid until the buffer is
+    /// dropped.
+    #[must_use]
+    pub fn start(&self) -> *mut u8 {
         self.elements.as_ptr().cast()
     }
 }
