@@ -20,7 +20,19 @@ type Language = (&'static str, &'static [&'static str], &'static str, fn(&str, &
 const LANGUAGES: [Language; 4] = [
     (
         "Rust",
-        &["src", "memory/src", "crates/profile/src", "graph/src", "stages/src", "copies/src", "crates/contexts/src"],
+        &[
+            "src",
+            "memory/src",
+            "tasks/src",
+            "arrays/src",
+            "pipelines/src",
+            "crates/feed/src",
+            "crates/profile/src",
+            "graph/src",
+            "stages/src",
+            "copies/src",
+            "crates/contexts/src",
+        ],
         "rs",
         is_public_in_rust,
     ),

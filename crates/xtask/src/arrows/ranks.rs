@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 27] = [
+const RANKS: [(&str, u8); 31] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
@@ -27,6 +27,10 @@ const RANKS: [(&str, u8); 27] = [
     ("overtake-backend", 5),
     ("overtake-memory", 6),
     ("overtake-profile", 7),
+    ("overtake-tasks", 7),
+    ("overtake-arrays", 8),
+    ("overtake-pipelines", 8),
+    ("overtake-feed", 9),
     ("overtake", 10),
     ("overtake-shim", 10),
     ("overtake-preload", 11),
