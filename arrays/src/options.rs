@@ -1,6 +1,6 @@
 //! The memory of arrays, and the devices of computations.
 
-use graph::plan::NewStream;
+use graph::NewStream;
 use graph::{Bandwidth, Parents, Selection};
 use overtake_memory::heap::HeapOptions;
 

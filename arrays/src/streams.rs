@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use graph::plan::NewStream;
+use graph::NewStream;
 use graph::{Choice, LanePolicy, NodeId, Parent, Parents, Unplaced};
 use overtake_tasks::task::{Handle, Submitted};
 
@@ -198,9 +198,10 @@ mod tests {
 
     use contexts::CudaContext;
     use copies::{Options, Overtake};
-    use graph::plan::{Computation as Planned, NewStream, Plan, Policies, Program};
+    use graph::NewStream;
     use graph::{Bandwidth, Mode};
     use hal::{Device, Driver};
+    use overtake_plan::dag::{Computation as Planned, Plan, Policies, Program};
     use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
     use overtake_tasks::task::{Handle, More};
     use testkit::plans::{Row, cases};
@@ -238,7 +239,7 @@ mod tests {
 
     /// Submits a computation that is held, and returns the device that it has.
     fn submit(arrays: &Arrays, bytes: &[Array<u8>], planned: &Planned) -> (Handle, String) {
-        let claim = |argument: &graph::plan::Argument| {
+        let claim = |argument: &overtake_plan::dag::Argument| {
             let mode = if argument.mode == Mode::Read { Mode::Read } else { Mode::ReadWrite };
             let mut claim = crate::read(&bytes[argument.array]).claim();
             (claim.bytes, claim.mode) = (argument.range.clone(), mode);
@@ -279,7 +280,7 @@ mod tests {
     fn found(layers: &[Arc<Overtake>], program: &Program, row: &Row, policies: &Policies) -> (Vec<String>, usize) {
         let (_dispatcher, arrays) = open(layers, row, policies);
         let plan = program.plan(policies, row.devices).unwrap();
-        let zeros = |array: &graph::plan::Array| arrays.array_of(&vec![0_u8; array.bytes as usize]).unwrap();
+        let zeros = |array: &overtake_plan::dag::Array| arrays.array_of(&vec![0_u8; array.bytes as usize]).unwrap();
         let bytes: Vec<Array<u8>> = program.arrays.iter().map(zeros).collect();
         let (mut devices, mut held) = (Vec::new(), Vec::new());
         for (number, planned) in program.computations.iter().enumerate() {

@@ -17,7 +17,6 @@ mod monitor;
 mod options;
 mod owed;
 mod patience;
-pub mod plan;
 mod producer;
 mod record;
 mod seat;

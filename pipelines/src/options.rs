@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use copies::Priority;
 use hal::Nanos;
+use overtake_plan::latency::PlannedStream;
 use stages::Admission;
-
-use crate::plan::PlannedStream;
 
 /// The fate of frames when the consumer is behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

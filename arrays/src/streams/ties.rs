@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use contexts::CudaContext;
 use copies::{Options, Overtake};
-use graph::plan::{Argument, Computation as Planned, NewStream, Plan, Policies, Program, Step};
+use graph::NewStream;
 use graph::{Bandwidth, Location, Mode, Parents, Priority, Selection};
 use hal::{Device, Driver};
+use overtake_plan::dag::{Argument, Computation as Planned, Plan, Policies, Program, Step};
 use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
 use overtake_tasks::task::{Handle, More};
 use proptest::collection::vec;
@@ -30,7 +31,8 @@ type Moved = [u64; 2];
 type Drawn = (Vec<(usize, usize, u64, u64)>, u8);
 
 fn program(arrays: usize, computations: Vec<Drawn>) -> Program {
-    let array = |number: usize| graph::plan::Array { name: number.to_string(), bytes: BYTES * (number as u64 % 3 + 1) };
+    let array =
+        |number: usize| overtake_plan::dag::Array { name: number.to_string(), bytes: BYTES * (number as u64 % 3 + 1) };
     let arrays: Vec<_> = (0..arrays).map(array).collect();
     let argument = |(array, mode, from, to): (usize, usize, u64, u64), is_host: bool| {
         let array = array % arrays.len();
@@ -181,7 +183,7 @@ fn run(
         ..ArrayOptions::default()
     };
     let arrays = Arrays::open(&dispatcher, options).unwrap();
-    let zeros = |array: &graph::plan::Array| arrays.array_of(&vec![0_u8; array.bytes as usize]).unwrap();
+    let zeros = |array: &overtake_plan::dag::Array| arrays.array_of(&vec![0_u8; array.bytes as usize]).unwrap();
     let bytes = program.arrays.iter().map(zeros).collect();
     let (held, streams, [found, planned]) = (Vec::new(), Vec::new(), [(); 2].map(|()| Vec::new()));
     let (is_grcuda, is_blind) = (policies.is_grcuda, false);

@@ -26,6 +26,7 @@ const LANGUAGES: [Language; 4] = [
             "tasks/src",
             "arrays/src",
             "pipelines/src",
+            "plan/src",
             "crates/feed/src",
             "crates/profile/src",
             "graph/src",

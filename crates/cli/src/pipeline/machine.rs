@@ -2,7 +2,7 @@
 
 use hal::Nanos;
 use overtake::options::Profile;
-use overtake::pipeline::plan::Machine;
+use overtake_plan::latency::Machine;
 use softgpu::Parameters;
 
 /// Calls of the driver that a part of a frame takes, at most.

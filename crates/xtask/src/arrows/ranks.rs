@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 31] = [
+const RANKS: [(&str, u8); 32] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
@@ -25,6 +25,7 @@ const RANKS: [(&str, u8); 31] = [
     ("overtake-softgpu-libcuda", 4),
     ("overtake-copies", 5),
     ("overtake-backend", 5),
+    ("overtake-plan", 5),
     ("overtake-memory", 6),
     ("overtake-profile", 7),
     ("overtake-tasks", 7),
@@ -40,9 +41,10 @@ const RANKS: [(&str, u8); 31] = [
 ];
 
 /// Crates that depend on these only.
-const STANDS_ON: [(&str, &[&str]); 6] = [
+const STANDS_ON: [(&str, &[&str]); 7] = [
     ("overtake-graph", &["overtake-terms"]),
     ("overtake-stages", &[]),
+    ("overtake-plan", &["overtake-graph", "overtake-hal", "overtake-options", "overtake-terms"]),
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
     (
         "overtake-softgpu-libcuda",

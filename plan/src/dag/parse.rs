@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use graph::Mode;
 use terms::{Priorities, Priority};
 
 use super::fault::Fault;
 use super::program::{Argument, Array, Computation, Program, Section};
 use super::words::{Word, is_name, words};
-use crate::data::Mode;
 
 /// The most computations of a program, with all repetitions.
 const COMPUTATIONS_MAX: usize = 1_000_000;

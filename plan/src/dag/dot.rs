@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use graph::Location;
 use terms::Priority;
 
 use super::program::Program;
 use super::step::Plan;
-use crate::devices::Location;
 
 /// A node of the picture: a computation, or a section with all in it.
 struct Item {

@@ -1,7 +1,7 @@
 //! The machine of a plan, and the work beside it.
 
-use copies::options::Profile;
 use hal::Nanos;
+use options::Profile;
 
 /// The parameters of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]

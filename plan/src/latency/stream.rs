@@ -2,8 +2,8 @@
 
 use hal::Nanos;
 
-use crate::plan::busy::Demand;
-use crate::plan::{Background, Machine};
+use crate::latency::busy::Demand;
+use crate::latency::{Background, Machine};
 
 /// Streams that are alike: each has a frame in every period.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
+use graph::{Mode, Stretch};
 use terms::Priority;
-
-use crate::data::{Mode, Stretch};
 
 /// An array.
 #[derive(Clone, Debug, PartialEq, Eq)]

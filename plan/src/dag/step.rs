@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
+use graph::Location;
 use terms::Priority;
-
-use crate::devices::Location;
 
 /// A transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,6 @@ mod streams;
 mod words;
 
 pub use fault::Fault;
-pub use policies::{NewStream, Policies};
+pub use policies::Policies;
 pub use program::{Argument, Array, Computation, Program, Section};
 pub use step::{Moved, Plan, Step, Totals};

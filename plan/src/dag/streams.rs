@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::policies::NewStream;
+use graph::NewStream;
 
 #[derive(Default)]
 struct Stream {

@@ -1,7 +1,7 @@
 //! Texts of programs, their faults, and the steps of plans: transfers, joins, pictures.
 
-use overtake_graph::plan::{Moved, Plan, Policies, Program};
-use overtake_graph::{Bandwidth, Location, Mode};
+use graph::{Bandwidth, Location, Mode};
+use overtake_plan::dag::{Moved, Plan, Policies, Program};
 
 const HOST: Location = Location::Host;
 

@@ -1,17 +1,6 @@
 //! The policies of a plan, by name.
 
-use crate::devices::{Bandwidth, Parents, Selection};
-use crate::options::Inference;
-
-/// The stream of a computation that goes on in that of no parent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NewStream {
-    /// A free one of its device, the first that became free.
-    #[default]
-    Reuse,
-    /// A new one.
-    AlwaysNew,
-}
+use graph::{Bandwidth, Inference, NewStream, Parents, Selection};
 
 /// The policies of a plan.
 #[derive(Clone, Debug, Default)]

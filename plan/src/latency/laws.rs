@@ -3,7 +3,7 @@
 use hal::Nanos;
 use proptest::prelude::*;
 
-use crate::plan::{Background, Machine, PlannedStream, plan};
+use crate::latency::{Background, Machine, PlannedStream, plan};
 
 /// The closer the load is to one, the longer the busy time, and the more steps it takes to find. Below this load the
 /// steps are enough for all frames that these laws make.

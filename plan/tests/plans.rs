@@ -1,7 +1,7 @@
-//! The plans of `graph/tests/plans`: devices, streams, edges of each computation, by each policy.
+//! The plans of `plan/tests/plans`: devices, streams, edges of each computation, by each policy.
 
-use overtake_graph::Bandwidth;
-use overtake_graph::plan::{Plan, Policies, Program};
+use graph::Bandwidth;
+use overtake_plan::dag::{Plan, Policies, Program};
 use testkit::plans::{Line, Row, cases};
 
 fn plan(program: &Program, row: &Row, is_grcuda: bool) -> Plan {

@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use graph::{
+    Access, Choice, DEVICES_MAX, DataId, DevicePolicy, Graph, Kind, LanePolicy, Location, Locations, Mode, NodeId,
+    Options, Parent, Runner, Selector, Spans, Spec, Stretch, Unplaced, Use, each_once,
+};
+
 use super::fault::Fault;
 use super::policies::Policies;
 use super::program::{Argument, Computation, Program};
 use super::step::{Moved, Plan, Step, Totals};
 use super::streams::Streams;
-use crate::data::{Access, DataId, Mode, Spans, Stretch, each_once};
-use crate::devices::Selector;
-use crate::devices::{Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Unplaced, Use};
-use crate::dispatch::Runner;
-use crate::graph::Graph;
-use crate::node::{Kind, NodeId, Spec};
-use crate::options::Options;
 
 struct Planner<'p> {
     policies: &'p Policies,
