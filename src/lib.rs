@@ -21,29 +21,40 @@
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
 //!
-//! The copy layer is the crate `overtake-copies`; users depend on this one. The software GPU is the crate
-//! `overtake-softgpu`, and `overtake-backend` chooses between it and the real driver.
+//! This crate only exports others, each with one subject; users depend on this one. The copy layer is the crate
+//! `overtake-copies`. The software GPU is the crate `overtake-softgpu`, and `overtake-backend` chooses between it and
+//! the real driver.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
-#![deny(unsafe_code)]
-
-pub mod buffer;
-pub mod data;
-pub mod dispatch;
-pub mod heap;
-mod open;
-pub mod pipeline;
-pub mod profile;
-pub mod queues;
-pub mod task;
-mod work;
+#![forbid(unsafe_code)]
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,
     Statistics, TracedCopy, Words, copy, kernel, options, variables,
 };
-pub use open::{Context, ContextOptions};
+#[doc(inline)]
+pub use overtake_arrays as data;
+#[doc(inline)]
+pub use overtake_arrays::open::{Context, ContextOptions};
+#[doc(inline)]
+pub use overtake_memory::{buffer, heap};
+#[doc(inline)]
+pub use overtake_profile as profile;
+#[doc(inline)]
+pub use overtake_tasks::{dispatch, queues, task};
 pub use {contexts as context, driver, hal};
+
+/// Pipelines: frames on their way from one thread or task to another, in buffers that are used again.
+///
+/// `docs/pipelines.md` teaches them in ten minutes, with programs.
+pub mod pipeline {
+    #[doc(inline)]
+    pub use overtake_feed::{Feed, FeedKernel, FeedOptions, FeedResult, FeedResults, FeedStage, Feeder};
+    #[doc(inline)]
+    pub use overtake_pipelines::*;
+    #[doc(inline)]
+    pub use overtake_plan::latency as plan;
+}
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

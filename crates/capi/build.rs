@@ -5,7 +5,7 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libovertake.so.0");
     // Threads of the layer run in this library: dlclose must not unmap it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    // The names for the ends of a section (`src/task/ahead.rs`) are no exports.
+    // The names for the ends of a section (`tasks/src/task/ahead.rs`) are no exports.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,start-stop-visibility=hidden");
     println!("cargo:rerun-if-changed=build.rs");
 }

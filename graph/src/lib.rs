@@ -59,7 +59,6 @@ mod nodes;
 mod options;
 mod passes;
 mod picture;
-pub mod plan;
 mod points;
 mod queue;
 mod rank;
@@ -75,8 +74,8 @@ mod volley;
 pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
-    Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,
-    Selector, Unplaced, Use,
+    Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, NewStream, Parent, Parents, Select,
+    Selection, Selector, Unplaced, Use,
 };
 pub use dispatch::{Launched, Place, Ready, Runner};
 pub use finish::Ended;

@@ -40,7 +40,7 @@ pub fn add<'c>(
 pub fn checked_add(bed: &Bed) -> Result<CheckedKernel<Adds>, Error> {
     // SAFETY: it accesses the first `count` elements of each.
     let checked = unsafe {
-        bed.kernels.add.clone().checked(|_, (left, right, sum, count): (usize, usize, usize, u32)| {
+        CheckedKernel::new(bed.kernels.add.clone(), |_, (left, right, sum, count): (usize, usize, usize, u32)| {
             count as usize <= left.min(right).min(sum)
         })
     };
@@ -50,13 +50,15 @@ pub fn checked_add(bed: &Bed) -> Result<CheckedKernel<Adds>, Error> {
 /// The same with bytes in the place of the first numbers.
 pub fn checked_add_of_bytes(bed: &Bed) -> Result<CheckedKernel<AddsBytes>, Error> {
     // SAFETY: it accepts launches without an element.
-    Ok(unsafe { bed.kernels.add.clone().checked(|_, (_, _, _, count): (usize, usize, usize, u32)| count == 0) }?)
+    Ok(unsafe {
+        CheckedKernel::new(bed.kernels.add.clone(), |_, (_, _, _, count): (usize, usize, usize, u32)| count == 0)
+    }?)
 }
 
 /// The same with a parameter too few.
 pub fn checked_wrongly(bed: &Bed) -> Result<CheckedKernel<TooFew>, Error> {
     // SAFETY: it accepts no launch.
-    Ok(unsafe { bed.kernels.add.clone().checked(|_, _| false) }?)
+    Ok(unsafe { CheckedKernel::new(bed.kernels.add.clone(), |_, _| false) }?)
 }
 
 /// An array in this memory, which the rig frees after all arrays have gone.

@@ -1,4 +1,4 @@
-//! `overtake dag plan` as a user runs it: every plan of `graph/tests/plans`, and mistakes.
+//! `overtake dag plan` as a user runs it: every plan of `plan/tests/plans`, and mistakes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The files of `graph/tests/plans`: programs, and their plans by each policy. `graph/tests/README.md` has the format.
+//! The files of `plan/tests/plans`: programs, and their plans by each policy. `plan/tests/README.md` has the format.
 #![allow(clippy::disallowed_methods)] // tests are no guests
 
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub struct Line {
 /// The folder of the files.
 #[must_use]
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../graph/tests/plans")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plan/tests/plans")
 }
 
 /// All files.

@@ -1,7 +1,7 @@
 // A kernel whose blocks note their times, by the header that users include.
 //
 // Regenerate profiled.ptx with tests/gpu/ptx.sh on a machine with nvcc. Its twin is profiled.rs.
-#include "../../../src/profile/overtake_profile.cuh"
+#include "../../profile/src/overtake_profile.cuh"
 
 // Each block runs for `span_ns`.
 extern "C" __global__ void work_profiled(overtake_profile *profile, unsigned kernel, unsigned long long span_ns) {

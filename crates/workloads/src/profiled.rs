@@ -1,4 +1,4 @@
-//! A kernel whose blocks note their times (`src/profile/overtake_profile.cuh`), and its twin.
+//! A kernel whose blocks note their times (`crates/profile/src/overtake_profile.cuh`), and its twin.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::ffi::c_void;

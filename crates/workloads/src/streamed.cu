@@ -1,7 +1,7 @@
 // A kernel that runs on and consumes stages, by the header that users include.
 //
 // Regenerate streamed.ptx with tests/gpu/ptx.sh on a machine with nvcc. Its twin is streamed.rs.
-#include "../../../src/pipeline/feed/overtake_pipeline.cuh"
+#include "../../feed/src/overtake_pipeline.cuh"
 
 // Adds up the words of each stage, each block its share: the results of a stage are the sum of each block. Each stage
 // takes `span_ns` at least. As it begins, the first block writes the number of stages that have begun to `begun`,

@@ -1,4 +1,4 @@
-//! The twin of a kernel that runs on and consumes stages (`src/pipeline/feed/overtake_pipeline.cuh`).
+//! The twin of a kernel that runs on and consumes stages (`crates/feed/src/overtake_pipeline.cuh`).
 
 use softgpu::{Builder, Io, KernelSpec, Running, Step};
 

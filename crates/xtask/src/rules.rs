@@ -18,7 +18,25 @@ const FAMILIES: [(&str, &[(u32, u32)]); 5] = [
 type Language = (&'static str, &'static [&'static str], &'static str, fn(&str, &str) -> bool);
 
 const LANGUAGES: [Language; 4] = [
-    ("Rust", &["src", "graph/src", "stages/src", "copies/src", "crates/contexts/src"], "rs", is_public_in_rust),
+    (
+        "Rust",
+        &[
+            "src",
+            "memory/src",
+            "tasks/src",
+            "arrays/src",
+            "pipelines/src",
+            "plan/src",
+            "crates/feed/src",
+            "crates/profile/src",
+            "graph/src",
+            "stages/src",
+            "copies/src",
+            "crates/contexts/src",
+        ],
+        "rs",
+        is_public_in_rust,
+    ),
     ("C", &["crates/capi/include"], "h", is_public_in_c),
     ("C++", &["crates/capi/include"], "hpp", is_public_in_cpp),
     ("Python", &["crates/capi/python"], "pyi", is_public_in_python),

@@ -8,4 +8,4 @@ mod stream;
 pub use bandwidth::Bandwidth;
 pub use location::{DEVICES_MAX, Location, Locations};
 pub use select::{DevicePolicy, Selection, Selector, Unplaced, Use};
-pub use stream::{Choice, LanePolicy, Parent, Parents, Select};
+pub use stream::{Choice, LanePolicy, NewStream, Parent, Parents, Select};

@@ -20,6 +20,16 @@ pub enum Choice {
     Other(u8),
 }
 
+/// The stream of a computation that goes on in that of no parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewStream {
+    /// A free one of its device, the first that became free.
+    #[default]
+    Reuse,
+    /// A new one.
+    AlwaysNew,
+}
+
 /// Chooses one of these devices, or of all.
 pub type Select<'a> = dyn FnMut(Option<&[u8]>) -> Result<u8, Unplaced> + 'a;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 use graph::Bandwidth;
-use graph::plan::{Policies, Program};
+use overtake_plan::dag::{Policies, Program};
 
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -74,7 +74,8 @@ fn part(text: &str) -> std::result::Result<f64, String> {
 pub fn run(arguments: &DagArguments) -> Result<()> {
     let DagCommand::Plan(arguments) = &arguments.command;
     let path = arguments.file.display();
-    let explain = |fault: graph::plan::Fault| Failure::Other(format!("{path}:{}: {}", fault.line, fault.message));
+    let explain =
+        |fault: overtake_plan::dag::Fault| Failure::Other(format!("{path}:{}: {}", fault.line, fault.message));
     let text = read(&arguments.file, "docs/plan.md tells how a program is written")?;
     let program = Program::parse(&text).map_err(explain)?;
     let policies = policies(arguments)?;

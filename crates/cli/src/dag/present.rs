@@ -1,7 +1,7 @@
 //! Shows a plan as text and as JSON.
 
 use graph::Location;
-use graph::plan::{Moved, Plan, Program, Step};
+use overtake_plan::dag::{Moved, Plan, Program, Step};
 use report::{Column, Table};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use doors::fault::Source;
 use hal::Nanos;
 use overtake::options::syntax;
-use overtake::pipeline::plan::{Background, Machine, PlannedStream};
+use overtake_plan::latency::{Background, Machine, PlannedStream};
 use serde::Deserialize;
 use softgpu::Parameters;
 

@@ -2,12 +2,12 @@
 
 use hal::Nanos;
 use overtake::options::Profile;
-use overtake::pipeline::plan::Machine;
+use overtake_plan::latency::Machine;
 use softgpu::Parameters;
 
 /// Calls of the driver that a part of a frame takes, at most.
 const CALLS: u64 = 8;
-/// The thread that watches the device sees an end so late at most (`src/dispatch/README.md`, *Marks*).
+/// The thread that watches the device sees an end so late at most (`tasks/src/dispatch/README.md`, *Marks*).
 const WATCH: Nanos = Nanos::from_us(200);
 
 /// The parts of their rates that copies keep while kernels make bulk copies of the other direction: to the device, and

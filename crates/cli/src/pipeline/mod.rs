@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use doors::fault::Source;
 use graph::{Bandwidth, Location};
-use overtake::pipeline::plan::plan;
+use overtake_plan::latency::plan;
 
 use crate::failure::{Failure, Result};
 use crate::output;

@@ -1,7 +1,7 @@
 //! Shows a plan as text and as JSON.
 
 use hal::Nanos;
-use overtake::pipeline::plan::{Plan, PlannedStream, Shortfall, StreamPlan};
+use overtake_plan::latency::{Plan, PlannedStream, Shortfall, StreamPlan};
 use report::{Column, Table};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 25] = [
+const RANKS: [(&str, u8); 32] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
@@ -25,18 +25,26 @@ const RANKS: [(&str, u8); 25] = [
     ("overtake-softgpu-libcuda", 4),
     ("overtake-copies", 5),
     ("overtake-backend", 5),
-    ("overtake", 6),
-    ("overtake-shim", 7),
-    ("overtake-preload", 8),
-    ("overtake-capi", 8),
-    ("overtake-cli", 9),
-    ("overtake-xtask", 10),
+    ("overtake-plan", 5),
+    ("overtake-memory", 6),
+    ("overtake-profile", 7),
+    ("overtake-tasks", 7),
+    ("overtake-arrays", 8),
+    ("overtake-pipelines", 8),
+    ("overtake-feed", 9),
+    ("overtake", 10),
+    ("overtake-shim", 10),
+    ("overtake-preload", 11),
+    ("overtake-capi", 11),
+    ("overtake-cli", 12),
+    ("overtake-xtask", 13),
 ];
 
 /// Crates that depend on these only.
-const STANDS_ON: [(&str, &[&str]); 6] = [
+const STANDS_ON: [(&str, &[&str]); 7] = [
     ("overtake-graph", &["overtake-terms"]),
     ("overtake-stages", &[]),
+    ("overtake-plan", &["overtake-graph", "overtake-hal", "overtake-options", "overtake-terms"]),
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
     (
         "overtake-softgpu-libcuda",

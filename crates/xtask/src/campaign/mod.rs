@@ -24,7 +24,7 @@ use reasons::{LIST, Reasons};
 use trials::Trial;
 
 /// The folders whose files are changed.
-const FOLDERS: [&str; 17] = [
+const FOLDERS: [&str; 18] = [
     "channels/src/",
     "copies/src/guard/",
     "copies/src/reach/",
@@ -34,14 +34,15 @@ const FOLDERS: [&str; 17] = [
     "copies/src/submit/",
     "copies/src/watch/",
     "crates/capi/src/",
+    "crates/feed/src/",
     "crates/options/src/",
     "crates/preload/src/",
     "crates/shim/src/",
     "crates/threads/src/stream_lock/",
-    "src/data/",
-    "src/dispatch/",
-    "src/pipeline/",
-    "src/work/",
+    "arrays/src/",
+    "tasks/src/dispatch/",
+    "pipelines/src/",
+    "tasks/src/work/",
 ];
 
 /// A program asks here whether a change is made. It writes down what is asked where the number is `all`.

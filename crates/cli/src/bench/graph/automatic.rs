@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use graph::Mode;
-use graph::plan::Program;
 use hal::Result;
 use overtake::data::{Array, ArrayOptions, Arrays, DataStatistics, KernelArgument, discard, read, read_write, write};
 use overtake::dispatch::Dispatcher;
 use overtake::task::{Error, More};
+use overtake_plan::dag::Program;
 use workloads::Kernels;
 
 use super::super::piece::driver_error;

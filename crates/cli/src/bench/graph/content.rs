@@ -5,8 +5,8 @@
 //! The label `multiply` makes it the product of the first two `const` arrays, as far as square matrices fit.
 
 use graph::Mode;
-use graph::plan::{Computation, Program};
 use hal::DevicePtr;
+use overtake_plan::dag::{Computation, Program};
 use workloads::{Work, reference};
 
 /// The bytes of a total.
@@ -135,7 +135,7 @@ pub fn input(array: usize, bytes: u64) -> Vec<u32> {
 /// The arrays after the program.
 #[must_use]
 pub fn results(program: &Program) -> Vec<Vec<u32>> {
-    let start = |(array, its): (usize, &graph::plan::Array)| match is_input(program, array) {
+    let start = |(array, its): (usize, &overtake_plan::dag::Array)| match is_input(program, array) {
         true => input(array, its.bytes),
         false => vec![0; its.bytes as usize / 4],
     };

@@ -1,6 +1,6 @@
 //! The time that a program would take if its parts only held each other up as they were seen to.
 
-use graph::plan::{Plan, Program};
+use overtake_plan::dag::{Plan, Program};
 
 use super::parts::Parts;
 
@@ -114,7 +114,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use graph::plan::Policies;
+    use overtake_plan::dag::Policies;
 
     use super::*;
 

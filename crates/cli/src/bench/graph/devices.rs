@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use graph::plan::Program;
 use hal::{Context, Device, Nanos};
 use overtake::Overtake;
 use overtake::context::CudaContext;
 use overtake::data::{ArrayOptions, Bandwidth, DataStatistics, Selection};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake_plan::dag::Program;
 use report::format::size;
 use report::{BenchRow, Spread};
 use workloads::Kernels;

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use graph::plan::{Plan, Program};
 use hal::{Driver, Event, EventFlags, Result, Stream};
+use overtake_plan::dag::{Plan, Program};
 
 use super::super::yard::Yard;
 use super::content::{self, Step};

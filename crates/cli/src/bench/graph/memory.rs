@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use graph::plan::{Computation, Program};
 use hal::{DevicePtr, Driver, HostAllocFlags, Result, Stream};
+use overtake_plan::dag::{Computation, Program};
 use workloads::Kernels;
 
 use super::content::{self, Step};

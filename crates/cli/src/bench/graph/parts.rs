@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use graph::plan::{Computation, Plan, Program};
 use hal::{Driver, Event, EventFlags, Result, Stream};
+use overtake_plan::dag::{Computation, Plan, Program};
 
 use super::super::yard::Yard;
 use super::content::{self, is_input};
@@ -154,7 +154,7 @@ impl Drop for InPlace<'_> {
 
 #[cfg(test)]
 mod tests {
-    use graph::plan::Policies;
+    use overtake_plan::dag::Policies;
 
     use super::*;
 

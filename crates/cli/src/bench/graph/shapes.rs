@@ -3,7 +3,7 @@
 //! The orders, the uses and the relations of sizes are the paper's. A computation with the label `multiply` is a
 //! product of matrices, any other one adds arrays up ([`super::content`] has the meaning).
 
-use graph::plan::Program;
+use overtake_plan::dag::Program;
 
 /// Pixels, vectors and matrices of `N` bytes; arrays of eight bytes are totals.
 const TEXTS: [&str; 6] = [

@@ -1,8 +1,8 @@
 //! The programs on one device: one computation after the other, by hand, and by the graph.
 
-use graph::plan::{Plan, Policies, Program};
 use hal::{Nanos, Result};
 use overtake::data::ArrayOptions;
+use overtake_plan::dag::{Plan, Policies, Program};
 use report::{BenchRow, Spread};
 use workloads::Kernels;
 

@@ -1,0 +1,91 @@
+//! The host's accesses to arrays.
+
+use bytemuck::Pod;
+use graph::Location;
+use overtake_memory::buffer::PinnedBuffer;
+use overtake_tasks::task::{Error, Handle};
+
+use crate::array::Array;
+use crate::computation::{Computation, Describe, Where};
+use crate::guard::{Hold, ReadGuard, WriteGuard};
+use crate::memory::HostMemory;
+use crate::right::{Reads, Writes};
+use crate::uses::{Use, discard, read, read_write};
+
+impl<T: Pod> Array<T> {
+    /// Waits until the contents are on the host, and reads them there. Later tasks that write them wait until the
+    /// guard is dropped. Not for the functions of tasks.
+    pub fn read(&self) -> Result<ReadGuard<'_, T>, Error> {
+        read(self).open()
+    }
+
+    /// Waits until the contents are on the host and no task uses them, and changes them there. Later tasks that use
+    /// them wait until the guard is dropped. Not for the functions of tasks.
+    pub fn change(&self) -> Result<WriteGuard<'_, T>, Error> {
+        read_write(self).open()
+    }
+
+    /// As [`Array::change`], without the contents: nothing is copied for it. All elements count as written.
+    pub fn overwrite(&self) -> Result<WriteGuard<'_, T>, Error> {
+        discard(self).open()
+    }
+
+    /// Waits until no task uses it, has its contents in the memory that was adopted for it, and gives that back: the
+    /// buffer, if it was made of one. Refused while there are views ([`Array::view`]) or
+    /// computations that have been described with it and not submitted. Not for the functions of tasks.
+    ///
+    /// Where the dispatcher has been closed, the results have to be there by then: they are if all
+    /// [`crate::Arrays`] have been dropped before.
+    pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
+        if !self.is_sole() {
+            let text = "it is a part of another array, or other views of it or computations that are not \
+                        submitted are there: drop them before";
+            return Err(hal::Code::INVALID_VALUE.at("overtake array release").because(text).into());
+        }
+        let home = hal::locks::lock(&self.record.state).home().unwrap_or(Location::Host);
+        // Reading would do for the contents. Changing also waits for the tasks that read.
+        let all = read_write(&self);
+        match Hold::take(all.claim(), all.count(), home, all.priority) {
+            Ok(hold) => drop(hold),
+            Err(Error::Closed { .. }) if self.record.is_at(home)? => {}
+            Err(error) => return Err(error),
+        }
+        let host = hal::locks::lock(&self.record.state).host.take();
+        Ok(host.and_then(HostMemory::into_buffer))
+    }
+}
+
+impl<'a, T: Pod> Use<'a, Reads<T>> {
+    /// Waits until the elements are on the host, and reads them there ([`Array::read`]).
+    pub fn open(self) -> Result<ReadGuard<'a, T>, Error> {
+        ReadGuard::open(self.claim(), self.count(), self.priority)
+    }
+
+    /// Brings the elements to the first device, if they are not there, before a computation asks for them.
+    pub fn to_device(self) -> Result<Handle, Error> {
+        self.to(0)
+    }
+
+    /// The same of any device, by its number.
+    pub fn to(self, device: u8) -> Result<Handle, Error> {
+        self.bring("bring to the device", Location::Device(device))
+    }
+
+    /// Brings the elements to the host, if they are not there: later accesses of the host find them.
+    pub fn to_host(self) -> Result<Handle, Error> {
+        self.bring("bring to the host", Location::Host)
+    }
+
+    fn bring(self, name: &str, place: Location) -> Result<Handle, Error> {
+        let store = &self.array.record.store;
+        let task = Computation::new(store, name, Where::At(place), vec![self.claim()], Describe::Join);
+        task.priority(self.priority).submit()
+    }
+}
+
+impl<'a, T: Pod> Use<'a, Writes<T>> {
+    /// Waits until no task uses the elements, and changes them on the host ([`Array::change`], [`Array::overwrite`]).
+    pub fn open(self) -> Result<WriteGuard<'a, T>, Error> {
+        WriteGuard::open(self.claim(), self.count(), self.priority)
+    }
+}

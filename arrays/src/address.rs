@@ -1,0 +1,57 @@
+//! Arrays for code that knows addresses only: libraries, and programs in other languages.
+#![allow(unsafe_code)] // memory of the caller's is used by its address
+
+use bytemuck::Pod;
+use graph::Location;
+use hal::{Code, DevicePtr};
+use overtake_tasks::task::{Error, WorkResult};
+
+use crate::arguments::KernelArguments;
+use crate::array::Array;
+use crate::arrays::Arrays;
+use crate::computation::{Computation, Describe, Where};
+use crate::memory::HostMemory;
+use crate::record::Adopted;
+use crate::resident::Resident;
+
+impl Arrays {
+    /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher's. That
+    /// of the host is pinned. Other places get memory of their own where they use the array. The results are in this
+    /// memory after [`Array::release`], and when all `Arrays` have been dropped. `owner` is dropped when no task uses
+    /// the memory any more.
+    ///
+    /// # Safety
+    /// The memory has as many elements as the shape says, is aligned for them, and lives as long as `owner`. All work
+    /// that writes it is complete. Meanwhile nothing else uses it, except by a guard, [`crate::Frozen`] or
+    /// [`crate::Lent`].
+    pub unsafe fn adopt_at<T: Pod>(
+        &self,
+        at: Location,
+        start: u64,
+        shape: &[usize],
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Array<T>, Error> {
+        let memory = match at {
+            Location::Host => Adopted::Host(HostMemory::adopted(start, Box::new(owner))),
+            Location::Device(device) if device < self.store.places.devices() => {
+                Adopted::Device(device, Resident::adopted(DevicePtr(start), Box::new(owner)))
+            }
+            Location::Device(device) => {
+                let text = format!("device {device} is none of the dispatcher's {}", self.store.places.devices());
+                return Err(Code::INVALID_VALUE.at("overtake arrays adopt").because(text).into());
+            }
+        };
+        Array::new(&self.store, shape, Some(memory))
+    }
+
+    /// As [`Arrays::host`], for any number of uses: `run` gets the address of the first element of each.
+    pub fn host_at<'c>(
+        &'c self,
+        name: &'c str,
+        uses: impl KernelArguments,
+        run: impl FnOnce(&[u64]) -> WorkResult<()> + Send + 'static,
+    ) -> Computation<'c> {
+        let describe = Describe::Host(Box::new(move |addresses| Box::new(move || run(&addresses))));
+        Computation::new(&self.store, name, Where::At(Location::Host), uses.claims(), describe)
+    }
+}

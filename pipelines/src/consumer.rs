@@ -1,0 +1,53 @@
+//! The end of a pipeline that empties frames.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hal::Nanos;
+use stages::Member;
+
+use crate::end::End;
+use crate::fault::Error;
+use crate::filled::Filled;
+use crate::shared::Shared;
+
+/// The end of a pipeline that empties frames. Dropping it tells the producer that no frame is wanted any more.
+pub struct Consumer<B>(End<B>);
+
+impl<B: Send + Sync + 'static> Consumer<B> {
+    pub(crate) fn new(shared: &Arc<Shared<B>>, member: Member) -> Consumer<B> {
+        Consumer(End::new(shared, member))
+    }
+
+    /// Waits for the next frame that is not dropped.
+    pub fn wait(&mut self) -> Result<Filled<'_, B>, Error> {
+        self.0.wait()
+    }
+
+    /// The next frame, if it is there.
+    pub fn try_wait(&mut self) -> Result<Option<Filled<'_, B>>, Error> {
+        self.0.try_wait()
+    }
+
+    /// Waits for the next frame until this time of the host. `None` if it passes first.
+    pub fn wait_until(&mut self, deadline: Nanos) -> Result<Option<Filled<'_, B>>, Error> {
+        self.0.wait_until(deadline)
+    }
+
+    /// The same for a span of time.
+    pub fn wait_for(&mut self, span: Duration) -> Result<Option<Filled<'_, B>>, Error> {
+        self.0.wait_until(self.0.shared.now() + Nanos::from(span))
+    }
+
+    /// [`Consumer::wait`] as a future.
+    pub async fn wait_async(&mut self) -> Result<Filled<'_, B>, Error> {
+        self.0.wait_async().await
+    }
+}
+
+impl<B> fmt::Debug for Consumer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("member", &self.0.seat.member).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! Opening a pipeline, and its counts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hal::Code;
+use overtake_tasks::task::Tasks;
+use stages::{Refused, Ring, Role};
+
+use crate::book::Side;
+use crate::consumer::Consumer;
+use crate::fault::Error;
+use crate::member::Member;
+use crate::options::{Behind, PipelineOptions};
+use crate::producer::Producer;
+use crate::record::{FrameRecord, PipelineStatistics};
+use crate::shared::Shared;
+
+/// A FIFO of frames between two threads or sets of tasks, seen from beside it: its counts, and its records.
+pub struct Pipeline<B> {
+    shared: Arc<Shared<B>>,
+}
+
+/// A pipeline and its two ends.
+pub type Opened<B> = (Pipeline<B>, Producer<B>, Consumer<B>);
+
+impl<B: Send + Sync + 'static> Pipeline<B> {
+    /// Opens a pipeline with a buffer for each stage and one more, which are used again and again. `make` is given the
+    /// number of the buffer.
+    pub fn open(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        make: impl FnMut(u8) -> Result<B, Error>,
+    ) -> Result<Opened<B>, Error> {
+        let pipeline = Pipeline::new(tasks, options, make, false)?;
+        let members = pipeline.shared.ring.members(&[Role::Producer, Role::Consumer])?;
+        let [producer, consumer] = <[_; 2]>::try_from(members).expect("one of each");
+        let (producer, consumer) =
+            (Producer::new(&pipeline.shared, producer), Consumer::new(&pipeline.shared, consumer));
+        Ok((pipeline, producer, consumer))
+    }
+
+    /// Opens a pipeline whose frames several members fill together, and several empty: members with these roles, in
+    /// this order. It keeps every frame ([`Behind::Block`]).
+    pub fn with_members(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        roles: &[Role],
+        make: impl FnMut(u8) -> Result<B, Error>,
+    ) -> Result<(Pipeline<B>, Vec<Member<B>>), Error> {
+        let pipeline = Pipeline::counted(tasks, options, make)?;
+        let members = pipeline.shared.ring.members(roles)?;
+        let members = members.into_iter().map(|member| Member::new(&pipeline.shared, member)).collect();
+        Ok((pipeline, members))
+    }
+
+    /// The same without members: they join, and are counted ([`Pipeline::join`]).
+    pub fn counted(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        make: impl FnMut(u8) -> Result<B, Error>,
+    ) -> Result<Pipeline<B>, Error> {
+        if options.behind != Behind::Block {
+            let why = "members that share frames have to agree on each: they keep every frame, by Behind::Block";
+            return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
+        }
+        if options.admission.is_some() {
+            let why = "members that share frames may wait for each other, and an admission could keep one of them out";
+            return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
+        }
+        Pipeline::new(tasks, options, make, true)
+    }
+
+    fn new(
+        tasks: &Tasks,
+        options: PipelineOptions,
+        make: impl FnMut(u8) -> Result<B, Error>,
+        has_many: bool,
+    ) -> Result<Pipeline<B>, Error> {
+        let stages = options.stages;
+        // One more buffer than stages needs a number too.
+        if stages == u8::MAX {
+            return Err(Refused::Stages.into());
+        }
+        let ring = Ring::new(stages)?;
+        let buffers = (0..=stages).map(make).collect::<Result<Vec<B>, Error>>()?;
+        Ok(Pipeline { shared: Arc::new(Shared::new(tasks, options, buffers, ring, has_many)?) })
+    }
+
+    /// Joins as one of `size` members, and waits until all have joined: the pipeline counts their roles (PL-02). When
+    /// all members have gone, and their tasks have ended, others can join.
+    pub fn join(&self, size: u32, role: Role) -> Result<Member<B>, Error> {
+        let shared = &self.shared;
+        let member = shared.wait(Side::Producer, |waiting| shared.ring.join(size, role, waiting))?;
+        Ok(Member::new(shared, member))
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn statistics(&self) -> PipelineStatistics {
+        self.shared.book(|book| book.statistics)
+    }
+
+    /// The records of the frames that have ended since the last call, in the order of their ends.
+    #[must_use]
+    pub fn take_records(&self) -> Vec<FrameRecord> {
+        self.shared.book(|book| book.records.drain(..).collect())
+    }
+
+    /// The first of them only. The others are kept, as many as the options say.
+    #[must_use]
+    pub fn take_record(&self) -> Option<FrameRecord> {
+        self.shared.book(|book| book.records.pop_front())
+    }
+}
+
+impl<B> fmt::Debug for Pipeline<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline").field("options", &self.shared.options).finish_non_exhaustive()
+    }
+}

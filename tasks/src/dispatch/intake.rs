@@ -1,0 +1,181 @@
+//! The intake: tasks that threads leave for the thread that has the turn, in place of waiting for the lock.
+//!
+//! A thread that submits while another one takes steps would wait for the lock, and then bring the whole state from
+//! that thread's processor to its own, and back. So it leaves the task on a *desk*, and the thread with the turn takes
+//! whole desks. Each desk has a few numbers of tasks in store, so a task has one before it is in the graph.
+//!
+//! No entry is left behind: a thread leaves it, and then looks whether a thread has the turn; that one gives the turn
+//! back, and then looks for entries. `tasks/src/dispatch/models.rs` checks it.
+
+use std::sync::Arc;
+
+use hal::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, fence, lock};
+
+use crate::dispatch::seat::seat;
+
+/// The desks: threads that share one disturb each other.
+const DESKS: usize = if cfg!(loom) { 2 } else { 16 };
+/// So many numbers of tasks are in store on a desk.
+pub(crate) const STORE: usize = 128;
+
+/// The entries that threads have left on a desk, and the numbers that are in store for further ones.
+#[derive(Debug)]
+#[repr(align(128))] // two cache lines, which processors fetch together
+pub(crate) struct Desk<B, N> {
+    pub batch: B,
+    pub store: Vec<N>,
+    /// Callers leave no entries here.
+    pub is_closed: bool,
+}
+
+/// The one that takes entries, with the dispatcher's lock held.
+pub(crate) trait Takes<B, N> {
+    /// Takes all entries of a batch.
+    fn take(&mut self, batch: &mut B);
+
+    /// Puts so many numbers into a store, or fewer.
+    fn refill(&mut self, store: &mut Vec<N>, missing: usize);
+}
+
+/// The desks of a dispatcher, and one more for its own threads.
+#[derive(Debug)]
+pub(crate) struct Intake<B, N> {
+    desks: Vec<Mutex<Desk<B, N>>>,
+    /// A bit for each desk that a thread is to look at.
+    news: AtomicU64,
+    /// A thread has the turn: it looks for news before it gives that back, and behind that.
+    is_attended: Arc<AtomicBool>,
+}
+
+impl<B: Default, N> Intake<B, N> {
+    /// `is_attended` is the sign of the turn.
+    pub fn new(is_attended: Arc<AtomicBool>) -> Intake<B, N> {
+        let desk = || Mutex::new(Desk { batch: B::default(), store: Vec::new(), is_closed: false });
+        Intake { desks: (0..=DESKS).map(|_| desk()).collect(), news: AtomicU64::new(0), is_attended }
+    }
+
+    /// Whether a thread has the turn, so that it is worth while to leave it an entry.
+    #[inline]
+    pub fn is_attended(&self) -> bool {
+        self.is_attended.load(Ordering::Relaxed)
+    }
+
+    /// The desk of the calling thread.
+    pub fn own(&self) -> (usize, MutexGuard<'_, Desk<B, N>>) {
+        self.desk(seat() % DESKS)
+    }
+
+    /// The desk of the dispatcher's own threads.
+    pub fn inner(&self) -> (usize, MutexGuard<'_, Desk<B, N>>) {
+        self.desk(DESKS)
+    }
+
+    fn desk(&self, index: usize) -> (usize, MutexGuard<'_, Desk<B, N>>) {
+        (index, lock(&self.desks[index]))
+    }
+
+    /// The desk has been changed, and let go of. Returns whether the calling thread has to look at it itself: no thread
+    /// may have the turn.
+    pub fn post(&self, desk: usize) -> bool {
+        let bit = 1 << desk;
+        // A thread that has taken the bit away and not come to the desk yet finds the entry there. If it had come
+        // there before, this one sees that the bit is gone.
+        if self.news.load(Ordering::Relaxed) & bit == 0 {
+            self.news.fetch_or(bit, Ordering::Release);
+        }
+        fence(Ordering::SeqCst);
+        !self.is_attended.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is news.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether there is news of this desk.
+    pub fn has_news_of(&self, desk: usize) -> bool {
+        self.news.load(Ordering::Relaxed) & 1 << desk != 0
+    }
+
+    /// The same for a thread that has given the turn back: it sees all that was left to it.
+    #[inline]
+    pub fn has_late_news(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.has_news()
+    }
+
+    /// Has the entries of the desks with news taken, or of all, and their stores filled. `batch` is empty, before and
+    /// behind it.
+    pub fn take(&self, all: bool, batch: &mut B, taker: &mut impl Takes<B, N>) {
+        let news = self.news.swap(0, Ordering::Acquire);
+        for (index, desk) in self.desks.iter().enumerate().filter(|(index, _)| all || news & 1 << index != 0) {
+            let mut held = lock(desk);
+            std::mem::swap(&mut held.batch, batch);
+            let missing = STORE - held.store.len().min(STORE);
+            drop(held);
+            taker.take(batch);
+            if index < DESKS && news & 1 << index != 0 && missing > STORE / 2 {
+                let mut more = Vec::with_capacity(missing);
+                taker.refill(&mut more, missing);
+                lock(desk).store.append(&mut more);
+            }
+        }
+    }
+
+    /// Callers leave no entries from now on: they wait for the lock.
+    pub fn close(&self) {
+        self.desks.iter().for_each(|desk| lock(desk).is_closed = true);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Taken {
+        entries: Vec<u32>,
+        stores: u32,
+    }
+
+    impl Takes<Vec<u32>, u32> for Taken {
+        fn take(&mut self, batch: &mut Vec<u32>) {
+            self.entries.append(batch);
+        }
+
+        fn refill(&mut self, store: &mut Vec<u32>, missing: usize) {
+            self.stores += 1;
+            store.extend(0..missing as u32);
+        }
+    }
+
+    #[test]
+    fn desks_with_news_are_emptied_and_their_stores_filled() {
+        let (sign, mut taken) = (Arc::new(AtomicBool::new(true)), Taken::default());
+        let intake: Intake<Vec<u32>, u32> = Intake::new(Arc::clone(&sign));
+        let (own, mut desk) = intake.own();
+        desk.batch.push(1);
+        drop(desk);
+        assert!(!intake.post(own) && intake.has_news_of(own), "the thread with the turn looks at it");
+        intake.take(false, &mut Vec::new(), &mut taken);
+        assert_eq!((&taken.entries[..], taken.stores, intake.own().1.store.len()), (&[1][..], 1, STORE));
+        assert!(!intake.has_news(), "it has been heard");
+        let (inner, mut desk) = intake.inner();
+        desk.batch.push(2);
+        drop(desk);
+        intake.take(false, &mut Vec::new(), &mut taken);
+        assert_eq!(taken.entries, [1], "it was not told of");
+        intake.take(true, &mut Vec::new(), &mut taken);
+        assert_eq!((&taken.entries[..], taken.stores), (&[1, 2][..], 1), "a full store is left, and that of no thread");
+        sign.store(false, Ordering::Relaxed);
+        assert!(intake.post(inner) && intake.has_late_news(), "no thread has the turn");
+        intake.take(false, &mut Vec::new(), &mut taken);
+        assert_eq!((taken.stores, intake.inner().1.store.len()), (1, 0), "no thread takes numbers there");
+        intake.close();
+        assert!(intake.own().1.is_closed);
+    }
+}
