@@ -3,7 +3,6 @@
 use terms::Priority;
 
 use crate::graph::Graph;
-use crate::lanes::Lanes;
 use crate::list::NONE;
 use crate::node::{Edge, Kind, Mark, NodeId, Point, Spec, Stage};
 use crate::nodes::two;
@@ -186,14 +185,6 @@ impl Graph {
         }
         self.nodes.grow();
         self.append_running_behind(&Spec { priority, name, device, ..Spec::of(kind) }, first)
-    }
-
-    /// The functions that hand a node without others before it out at once: the place of each, and how many of its
-    /// first lines of 64 bytes that reaches. For callers that fetch them ahead.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn code() -> [(*const u8, usize); 2] {
-        [(Graph::append_running_first as *const u8, 9), (Lanes::begin_strand as *const u8, 8)]
     }
 
     #[inline(never)]

@@ -194,8 +194,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     #[inline(never)] // it is large, and called in three places
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     pub(super) fn submit_here(self) -> Result<Handle, Error> {
         self.shared.may_enter()?;
         let mut held = self.shared.enter();
