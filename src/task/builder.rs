@@ -190,21 +190,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if self.shared.intake.is_attended() && self.is_plain() {
             return self.submit_beside();
         }
-        if self.after[1].is_none() { self.submit_here() } else { self.submit_joining(None) }
-    }
-
-    #[inline(never)] // it is large, and called in three places
-    pub(super) fn submit_here(self) -> Result<Handle, Error> {
-        self.shared.may_enter()?;
-        let mut held = self.shared.enter();
-        if !self.is_usual() || !held.may_launch_at_once() {
-            return self.submit_otherwise(held);
-        }
-        match self.append_running(&mut held) {
-            Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
-            None if held.graph.is_plain_and_at_rest() => self.submit_joining(Some(held)),
-            None => self.submit_otherwise(held),
-        }
+        self.submit_here()
     }
 
     /// Whether it is a task of the device that waits for a few others at most, and for its turn.
@@ -269,7 +255,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
         let appended = self.append(&mut held, &[]);
         // Its work is dropped here if it is refused.
-        shared.pump_appended(held);
+        shared.pump(held);
         appended
     }
 

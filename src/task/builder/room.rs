@@ -47,7 +47,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             if !is_full {
                 held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
             }
-            shared.pump_appended(held);
+            shared.pump(held);
             if !is_full {
                 return appended.map(Ok);
             }
