@@ -158,8 +158,7 @@ impl Submission<'_> {
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
         let first = before.iter().chain(self.after).chain(&self.store.entry);
-        let builder = builder.priority(self.priority).after(first).behind(self.behind);
-        builder.append_in(held, &accesses)
+        builder.priority(self.priority).after(first).behind(self.behind).append_in(held, &accesses)
     }
 
     /// Refuses the task where there is no room for it behind these.

@@ -9,7 +9,6 @@ use terms::Direction;
 ///
 /// # Safety
 /// Every row of both sides stays valid until the copy has completed, as [`Driver`]'s copy of that kind demands.
-#[unsafe(link_section = "overtake_ahead")]
 pub unsafe fn copy_shape(driver: &dyn Driver, direction: Direction, shape: &Shape, stream: Stream) -> Result<()> {
     if shape.is_linear() {
         // SAFETY: passed on to the caller.

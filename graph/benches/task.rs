@@ -102,8 +102,9 @@ impl Null {
 
     #[inline(always)]
     fn at_once(&mut self) {
-        let spec = Spec { after: self.last.as_slice(), ..Spec::of(Kind::Kernel) };
-        let (node, lane) = self.graph.append_running(&spec).expect("no other task is ready");
+        let last = self.last.into_iter().map(Some);
+        let told = self.graph.append_running(&Spec::of(Kind::Kernel), last, |_| true);
+        let (node, lane, _) = told.expect("no other task is ready");
         black_box(lane);
         self.last = Some(node);
         self.launched(node);

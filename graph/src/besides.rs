@@ -3,7 +3,7 @@
 use crate::data::Access;
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Edge, Mark, NodeId, Spec, Stage};
+use crate::node::{Edge, Kind, Mark, NodeId, Spec, Stage};
 use crate::nodes::two;
 use crate::refused::Refused;
 
@@ -75,27 +75,31 @@ impl Graph {
                 self.link(first, node, self.mark(first, node, Some(Mark::Launched)), true);
             }
         }
-        self.follow_in_order(node, besides.in_order, true);
-    }
-
-    /// The node comes after these because of data, and does not fail with them.
-    #[inline(never)]
-    pub(crate) fn follow_by_data(&mut self, node: u32, after: &[NodeId]) {
-        self.follow_in_order(node, after, false);
-    }
-
-    /// The node comes after these, and does not fail with them. It was asked to, or data asks for it: then each of
-    /// these is there once, and no edge leads from it to the node yet.
-    #[inline(always)] // whether it was asked is known to both callers
-    fn follow_in_order(&mut self, node: u32, after: &[NodeId], is_asked: bool) {
-        for first in after {
-            let Some(first) = self.nodes.find(*first) else { continue };
-            let slot = &self.nodes[first];
+        for first in besides.in_order {
             // A stream goes on without one that is left out.
-            if slot.stage != Stage::Ended && !(is_asked && (slot.is_left || self.has_edge(first, node))) {
-                self.link_in_order(first, node, is_asked);
+            let found = self.nodes.find(*first).filter(|first| !self.nodes[*first].is_left);
+            if let Some(first) = found.filter(|first| !self.has_edge(*first, node)) {
+                self.link_in_order(first, node, self.mark(first, node, None), true);
             }
         }
+    }
+
+    /// The node comes after these because of data, and does not fail with them. Each of these is there once, may still
+    /// be mentioned, and no edge leads from it to the node yet.
+    #[inline(never)]
+    pub(crate) fn follow_by_data(&mut self, node: u32, after: &[NodeId], kind: Kind) {
+        for first in after {
+            match kind.is_device() {
+                true => self.link_in_order(first.index, node, Mark::Launched, false),
+                false => self.link_by_data(first.index, node),
+            }
+        }
+    }
+
+    /// The same, of the mark that the kinds of both ask for.
+    #[inline(never)]
+    fn link_by_data(&mut self, first: u32, then: u32) {
+        self.link_in_order(first, then, self.mark(first, then, None), false);
     }
 
     /// Whether a node comes after this one by an edge of its own, at the mark that an order asks for.
@@ -112,13 +116,14 @@ impl Graph {
         false
     }
 
-    /// As [`Graph::link`], of an edge that passes no failure on.
-    #[inline(always)] // as `follow_in_order`
-    fn link_in_order(&mut self, first: u32, then: u32, is_asked: bool) {
-        let is_device = self.nodes[then].kind.is_device();
-        let mark = if is_device { Mark::Launched } else { self.mark(first, then, None) };
+    /// As [`Graph::link`], of an edge that passes no failure on: none, if the first node has ended.
+    #[inline(always)] // as `Graph::link`
+    pub(crate) fn link_in_order(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
         let slots = self.nodes.slots();
         let [from, to] = two(slots, first, then);
+        if from.stage == Stage::Ended {
+            return;
+        }
         let is_counted = from.stage != Stage::Launched || mark != Mark::Launched;
         let (is_less_urgent, effective) = (from.effective < to.effective, to.effective);
         if is_counted {

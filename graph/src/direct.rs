@@ -1,11 +1,8 @@
 //! Nodes that are handed out by the call that appends them.
 
-use terms::Priority;
-
 use crate::graph::Graph;
-use crate::lanes::Lanes;
 use crate::list::NONE;
-use crate::node::{Edge, Kind, Mark, NodeId, Point, Spec, Stage};
+use crate::node::{Edge, Mark, NodeId, Point, Spec, Stage};
 use crate::nodes::two;
 
 /// So many nodes before one that is handed out at once, at most.
@@ -22,34 +19,17 @@ struct Before {
 
 impl Graph {
     /// [`Graph::append`] and [`Graph::next`] in one call, for the common case: a node of the device that is ready and
-    /// finds no other ready one, and comes after none, or after one whose strand it goes on in. The caller launches it
-    /// in the lane that is returned, behind no join, and reports it as any other node that has been handed out.
-    ///
-    /// In any other case nothing has changed, and [`Graph::append`] is to be called.
-    #[inline(always)] // it is called in one place, and a call would be a fifth of it
-    pub fn append_running(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
-        if !self.may_run_at_once(spec) || !self.edges.has_room(1) {
-            return None;
-        }
-        let first = match spec.after {
-            [] => None,
-            [first] => self.nodes.find(*first),
-            _ => return None,
-        };
-        match first {
-            Some(first) => self.append_running_behind(spec, first),
-            None => self.append_running_first(spec.kind, spec.priority, spec.name, spec.device),
-        }
-    }
-
-    /// As [`Graph::append_running`], after these nodes: behind joins. Four of them at most have not left, and those are
-    /// launched. They end with none if the caller finds that the new one is not to be handed out.
+    /// finds no other ready one. It comes after these nodes, in place of those of its description: four of them at most
+    /// have not left, and those are launched. They end with none if the caller finds that the new one is not to be
+    /// handed out. The caller launches it in the lane that is returned, and reports it as any other node.
     ///
     /// `join` adds a point to those that the lane has to wait for, which are one of each other lane: the last. It
     /// returns whether it is the first of that lane. The last part of the answer is the last point of the lane itself,
     /// if that is of another strand: it is to be marked before the node.
+    ///
+    /// In any other case nothing has changed, and [`Graph::append`] is to be called.
     #[inline(always)] // most of the description is known to the caller
-    pub fn append_running_behind_joins(
+    pub fn append_running(
         &mut self,
         spec: &Spec<'_>,
         after: impl Iterator<Item = Option<NodeId>>,
@@ -64,7 +44,7 @@ impl Graph {
     }
 
     /// The nodes of these that have not left, if each is launched and nothing about it changes by one more behind it.
-    #[inline(always)] // as `append_running_behind_joins`
+    #[inline(always)] // as `append_running`
     fn find_launched(&self, spec: &Spec<'_>, after: impl Iterator<Item = Option<NodeId>>) -> Option<Before> {
         let group = self.lanes.group_of(spec.device, spec.priority);
         let mut before = Before { few: [NONE; FEW], count: 0, offers: NONE };
@@ -85,7 +65,7 @@ impl Graph {
     }
 
     /// A node is made, and handed out in the strand that one of those before it offers, or in a new one.
-    #[inline(always)] // as `append_running_behind_joins`
+    #[inline(always)] // as `append_running`
     fn run_behind(
         &mut self,
         spec: &Spec<'_>,
@@ -101,7 +81,7 @@ impl Graph {
     }
 
     /// Gives the node its strand. Returns its generation and its lane.
-    #[inline(always)] // as `append_running_behind_joins`
+    #[inline(always)] // as `append_running`
     fn begin_behind(&mut self, node: u32, before: &Before) -> (u32, u8) {
         if before.offers != NONE {
             let [from, to] = two(self.nodes.slots(), before.offers, node);
@@ -118,7 +98,7 @@ impl Graph {
 
     /// Links a node that is handed out in this lane to those before it, which are launched, and finds its joins. That
     /// with its own lane is returned.
-    #[inline(always)] // as `append_running_behind_joins`
+    #[inline(always)] // as `append_running`
     fn follow_launched(
         &mut self,
         node: u32,
@@ -142,71 +122,6 @@ impl Graph {
     #[must_use]
     pub fn joins(&self) -> &[Point] {
         &self.joins
-    }
-
-    /// Behind a node that is launched, in its strand. No other node waits for that one, and it is as urgent.
-    #[inline(always)] // to call it would be a fifth of the cost of a task
-    fn append_running_behind(&mut self, spec: &Spec<'_>, first: u32) -> Option<(NodeId, u8)> {
-        let Spec { kind, priority, name, device, .. } = *spec;
-        let (node, number) = (self.nodes.free(), self.nodes.made());
-        let Ok([before, slot]) = self.nodes.slots().get_disjoint_mut([first, node].map(|it| it as usize)) else {
-            return self.append_running_in_new_slot(kind, priority, name, device, first);
-        };
-        if !self.lanes.goes_on(before, device, priority) {
-            return None;
-        }
-        self.lanes.hold(before.strand, 1);
-        slot.begin(&Spec { priority, device, ..Spec::of(kind) }, priority);
-        slot.run(priority);
-        (slot.number, slot.has_name) = (number, !name.is_empty());
-        before.hand_on(slot);
-        self.edges.link_only(before, slot, Edge::new(first, node, Mark::Launched, false, false));
-        let told = (NodeId { index: node, generation: slot.generation }, slot.lane);
-        let next = slot.next;
-        self.nodes.took(node, next, name);
-        self.launching += 1;
-        self.device.rounds += 1;
-        Some(told)
-    }
-
-    /// As [`Graph::append_running_behind`], where no slot is free. The parts of a description are values: one in memory
-    /// would be made for each task.
-    #[cold]
-    #[inline(never)]
-    fn append_running_in_new_slot(
-        &mut self,
-        kind: Kind,
-        priority: Priority,
-        name: &str,
-        device: u8,
-        first: u32,
-    ) -> Option<(NodeId, u8)> {
-        if self.nodes.room() == 0 {
-            return None;
-        }
-        self.nodes.grow();
-        self.append_running_behind(&Spec { priority, name, device, ..Spec::of(kind) }, first)
-    }
-
-    /// The functions that hand a node without others before it out at once: the place of each, and how many of its
-    /// first lines of 64 bytes that reaches. For callers that fetch them ahead.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn code() -> [(*const u8, usize); 2] {
-        [(Graph::append_running_first as *const u8, 9), (Lanes::begin_strand as *const u8, 8)]
-    }
-
-    #[inline(never)]
-    fn append_running_first(&mut self, kind: Kind, priority: Priority, name: &str, device: u8) -> Option<(NodeId, u8)> {
-        if self.nodes.room() == 0 {
-            return None;
-        }
-        let node = self.nodes.take_running(&Spec { priority, name, device, ..Spec::of(kind) });
-        let slot = &mut self.nodes[node];
-        self.lanes.new_strand(slot);
-        self.launching += 1;
-        self.device.rounds += 1;
-        Some((NodeId { index: node, generation: slot.generation }, slot.lane))
     }
 
     /// Whether a node of this kind that is ready now is the next one.

@@ -137,13 +137,6 @@ impl Edges {
         self.all.push(Apart(Edge::new(NONE, NONE, Mark::Launched, false, false)));
     }
 
-    /// As [`Edges::link`], of two nodes that have no such edges.
-    #[inline(always)]
-    pub fn link_only(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
-        self.link_in_slot(from, to, edge);
-        from.out.first = to.into;
-    }
-
     /// Unlinks an edge from the node after it. The list of the node before it is left as it is.
     #[inline]
     pub fn unlink_last_end(&mut self, slots: &mut [Slot], index: u32) -> Edge {

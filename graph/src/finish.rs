@@ -49,18 +49,18 @@ impl Graph {
         while let Some(slot) = slots.get(node as usize)
             && slot.value <= value
         {
-            let it = node;
+            last = node;
             node = self.lanes.next_in_flight(lane, node, slot.next);
-            if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, it)) {
+            if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, last)) {
                 self.lanes.set_first_in_flight(lane, node);
-                if self.leave_early(it, Pair { first, last }) {
+                if self.is_early(last) {
+                    self.leave_early(first, last);
                     (first, last) = (node, NONE);
-                    slots = self.nodes.slots();
-                    continue;
+                } else {
+                    self.leave(last);
                 }
                 slots = self.nodes.slots();
             }
-            last = it;
         }
         if last != NONE {
             self.lanes.set_first_in_flight(lane, node);
@@ -68,21 +68,21 @@ impl Graph {
         }
     }
 
-    /// A node of a lane leaves. If it has failed, and its lane was reported before another one that it has joined, it
-    /// stays in the order, and those before it in the lane have ended. Returns whether that is so.
-    #[inline(never)]
-    fn leave_early(&mut self, node: u32, before: Pair) -> bool {
+    /// Whether a node of a lane that leaves has failed, and its lane was reported before another one that it joined.
+    #[inline]
+    fn is_early(&self, node: u32) -> bool {
         let slot = &self.nodes[node];
-        let is_early = slot.poison.is_some() && slot.into != NONE && !self.is_physx();
-        if !is_early {
-            self.leave(node);
-            return false;
-        }
-        if before.last != NONE {
-            self.put_ended(before);
+        slot.poison.is_some() && slot.into != NONE && !self.is_physx()
+    }
+
+    /// Such a node stays in the order, and those of its lane from `first` up to it have ended.
+    #[cold]
+    #[inline(never)]
+    fn leave_early(&mut self, first: u32, node: u32) {
+        if node != first {
+            self.put_ended(Pair { first, last: self.nodes[node].previous });
         }
         self.leave_out(node);
-        true
     }
 
     /// These nodes, which are linked, have ended.
@@ -191,28 +191,22 @@ impl Graph {
     /// graph full.
     #[inline]
     pub fn ended(&mut self) -> Option<Ended> {
-        loop {
-            if !self.left.is_empty()
-                && let Some(ended) = self.next_left()
-            {
-                return Some(ended);
-            }
-            let node = self.ended.first;
-            if node == NONE {
-                return None;
-            }
-            let slot = &mut self.nodes[node];
-            self.ended.first = slot.next;
-            let outcome = slot.poison.map_or(Ok(()), Err);
-            let id = NodeId { index: node, generation: slot.generation };
-            let ended = Ended { node: id, outcome, turns: slot.turns };
-            let is_told = std::mem::take(&mut slot.is_left);
-            self.nodes.give_back(node);
-            if !is_told {
-                return Some(ended);
-            }
-            self.left_out -= 1;
+        if self.left_out > 0 { self.ended_or_left_out() } else { self.take_ended() }
+    }
+
+    #[inline(always)] // the common case of `ended`
+    pub(crate) fn take_ended(&mut self) -> Option<Ended> {
+        let node = self.ended.first;
+        if node == NONE {
+            return None;
         }
+        let slot = &self.nodes[node];
+        self.ended.first = slot.next;
+        let outcome = slot.poison.map_or(Ok(()), Err);
+        let id = NodeId { index: node, generation: slot.generation };
+        let ended = Ended { node: id, outcome, turns: slot.turns };
+        self.nodes.give_back(node);
+        Some(ended)
     }
 
     /// No node of the device is launched from now on.

@@ -56,11 +56,15 @@ impl Graph {
         let told = match self.find_all(spec.after, accesses, &mut found) {
             Ok(strong) => {
                 let (after, in_order) = found.split_at(strong);
-                self.append_after(spec, after, in_order)
+                match in_order {
+                    [] => self.append_after(spec, after),
+                    _ => self.append_in_order(spec, after, in_order),
+                }
             }
             Err(fault) => Err(Refused::Data { task: spec.name.to_owned(), fault }),
         };
-        self.data.found = found;
+        // To look whether the empty list there has memory to be freed would cost as much.
+        std::mem::forget(std::mem::replace(&mut self.data.found, found));
         let node = told?;
         for access in accesses {
             self.enter(node, access);
@@ -202,7 +206,7 @@ impl Graph {
         for access in accesses {
             self.find(access, found)?;
         }
-        if found.len() > 1 && self.options.inference.search_max > 0 {
+        if self.options.inference.search_max > 0 {
             stated = self.drop_redundant(found, stated);
         }
         Ok(match self.options.passes_failure {

@@ -142,16 +142,6 @@ impl Lanes {
         fits
     }
 
-    /// Whether a new node of this priority goes on in the strand of a launched one, and nothing else changes by it.
-    #[inline]
-    pub fn goes_on(&self, first: &Slot, device: u8, priority: Priority) -> bool {
-        first.offers_strand
-            && first.out.first == NONE
-            && first.effective >= priority
-            && first.poison.is_none()
-            && first.group == self.group_of(device, priority)
-    }
-
     /// So many nodes more.
     #[inline]
     pub fn hold(&mut self, strand: u32, count: u32) {

@@ -122,9 +122,27 @@ impl Graph {
         }
     }
 
-    /// The oldest of those that have not been returned, if it is the next. From now on it has no failure.
+    /// As [`Graph::ended`], where nodes are left out: those that stay in the order are returned once, when they would
+    /// have ended.
+    #[cold]
     #[inline(never)]
-    pub(crate) fn next_left(&mut self) -> Option<Ended> {
+    pub(crate) fn ended_or_left_out(&mut self) -> Option<Ended> {
+        loop {
+            if let Some(ended) = self.next_left() {
+                return Some(ended);
+            }
+            let first = self.ended.first;
+            let is_told = first != NONE && std::mem::take(&mut self.nodes[first].is_left);
+            let ended = self.take_ended()?;
+            if !is_told {
+                return Some(ended);
+            }
+            self.left_out -= 1;
+        }
+    }
+
+    /// The oldest of those that have not been returned, if it is the next. From now on it has no failure.
+    fn next_left(&mut self) -> Option<Ended> {
         let (id, last) = *self.left.front()?;
         if self.nodes.find(last).is_some() {
             return None;

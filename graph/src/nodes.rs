@@ -81,21 +81,9 @@ impl Nodes {
         index
     }
 
-    /// A free slot, or none.
-    #[inline]
-    pub fn free(&self) -> u32 {
-        self.free
-    }
-
-    /// The number of the next node: later ones have higher ones.
-    #[inline]
-    pub fn made(&self) -> u64 {
-        self.made
-    }
-
     /// The free slot is a node's; `next` is the next that is free.
     #[inline(always)] // as `Slot::begin`
-    pub fn took(&mut self, index: u32, next: u32, name: &str) {
+    fn took(&mut self, index: u32, next: u32, name: &str) {
         self.made += 1;
         self.free = next;
         self.room -= 1;
@@ -139,7 +127,7 @@ impl Nodes {
     /// One more slot.
     #[cold]
     #[inline(never)]
-    pub fn grow(&mut self) {
+    fn grow(&mut self) {
         let index = self.slots.len();
         let mut slot = Slot::EMPTY;
         slot.edge.to = index as u32;

@@ -3,7 +3,7 @@
 
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Mark, NodeId};
+use crate::node::{Edge, Mark, NodeId, Slot};
 
 impl Graph {
     /// Leaves out those found that come before others of them, and of the first `stated` those alone that fail others
@@ -12,11 +12,12 @@ impl Graph {
     #[inline]
     pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
         match found[..] {
+            [] | [_] => return stated,
             [first, second] if self.are_alike(stated) => {
-                if let Some(is_redundant) = self.is_behind(first.index, second.index, self.is_weak(stated)) {
-                    found.truncate(2 - usize::from(is_redundant));
+                if let Some(is_redundant) = self.is_behind(first.index, second.index, stated) {
                     if is_redundant {
                         found[0] = self.later(first, second);
+                        found.truncate(1);
                     }
                     return stated.min(found.len());
                 }
@@ -148,21 +149,17 @@ impl Graph {
     /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone: by one
     /// that passes failures on, or by any that data asks for if they are an order alone.
     #[inline]
-    fn is_behind(&self, one: u32, other: u32, is_weak: bool) -> Option<bool> {
+    fn is_behind(&self, one: u32, other: u32, stated: usize) -> Option<bool> {
         let slots = self.nodes.all();
         let (before, after) = (&slots[one as usize], &slots[other as usize]);
         let is_ordered = before.number < after.number;
         let (earlier, before, after) = if is_ordered { (one, before, after) } else { (other, after, before) };
-        let (number, is_host) = (before.number, after.kind.is_host());
+        let number = before.number;
         let mut edge = after.into;
         while edge != NONE {
             let it = self.edges.get(slots, edge);
-            if it.from == earlier {
-                let is_other = if is_weak { it.is_asked } else { true };
-                let is_early = it.is_asked && is_host;
-                if !(is_early || (it.passes_no_failure && is_other) || (after.is_left && !is_weak)) {
-                    return Some(true);
-                }
+            if it.from == earlier && orders(it, after, self.is_weak(stated)) {
+                return Some(true);
             }
             if slots[it.from as usize].number > number {
                 return None;
@@ -171,6 +168,17 @@ impl Graph {
         }
         Some(false)
     }
+}
+
+/// Whether this edge into a node is the order of both: by one that passes failures on, or by any that data asks for if
+/// they are an order alone.
+#[inline]
+fn orders(it: &Edge, after: &Slot, is_weak: bool) -> bool {
+    if is_weak && !it.is_asked {
+        return true;
+    }
+    // A host function may run before a node is complete of whose launch it was asked to wait for.
+    !(it.passes_no_failure || (it.is_asked && after.kind.is_host()) || (after.is_left && !is_weak))
 }
 
 /// A search for nodes that come before others, and the numbers of its visits: they tell what a slot is to it.

@@ -17,35 +17,54 @@ impl Graph {
     /// [`Refused::NoDispatcher`]; in the order of PhysX also [`Refused::Finished`].
     #[inline]
     pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
-        self.append_after(spec, spec.after, &[])
+        self.append_after(spec, spec.after)
     }
 
-    /// As [`Graph::append`], after these nodes, and after others in the order alone.
+    /// As [`Graph::append`], after these nodes.
     #[inline(never)]
-    pub(crate) fn append_after(
-        &mut self,
-        spec: &Spec<'_>,
-        after: &[NodeId],
-        in_order: &[NodeId],
-    ) -> Result<NodeId, Refused> {
+    pub(crate) fn append_after(&mut self, spec: &Spec<'_>, after: &[NodeId]) -> Result<NodeId, Refused> {
         let effective = self.admit(spec)?;
-        self.make_room_behind(1, spec, (after, in_order))?;
+        self.make_room_behind(1, spec, after, &[])?;
         let node = self.nodes.take(spec, effective);
         match after {
             [] => {}
             [first] if spec.kind.is_device() => self.follow_one(node, *first),
             _ => self.follow(node, after, spec.kind),
         }
-        if !in_order.is_empty() {
-            self.follow_by_data(node, in_order);
+        Ok(self.appended(node))
+    }
+
+    /// As [`Graph::append`], after these nodes, and after others that data has found, in the order alone.
+    #[inline(never)]
+    pub(crate) fn append_in_order(
+        &mut self,
+        spec: &Spec<'_>,
+        after: &[NodeId],
+        in_order: &[NodeId],
+    ) -> Result<NodeId, Refused> {
+        let effective = self.admit(spec)?;
+        self.make_room_behind(1, spec, after, in_order)?;
+        let node = self.nodes.take(spec, effective);
+        if !after.is_empty() {
+            self.follow(node, after, spec.kind);
         }
+        match in_order {
+            [first] if spec.kind.is_device() => self.link_in_order(first.index, node, Mark::Launched, false),
+            _ => self.follow_by_data(node, in_order, spec.kind),
+        }
+        Ok(self.appended(node))
+    }
+
+    /// The node knows those before it. Returns its id.
+    #[inline(always)] // a call would be a tenth of the callers
+    fn appended(&mut self, node: u32) -> NodeId {
         let slot = &self.nodes[node];
         let id = NodeId { index: node, generation: slot.generation };
         if slot.references == 0 {
             self.schedule(node, self.is_usual);
             self.settle();
         }
-        Ok(id)
+        id
     }
 
     /// The node to which others refer by this name. If there is none, a node is made that waits for [`Graph::fill`]
@@ -76,7 +95,7 @@ impl Graph {
             return Err(Refused::NameTaken { task: self.label_of(node) });
         }
         self.admit(&Spec { name: self.nodes.name(node), ..*spec })?;
-        self.make_room_behind(0, spec, (spec.after, &[]))?;
+        self.make_room_behind(0, spec, spec.after, &[])?;
         for first in spec.after {
             if let Some(first) = self.nodes.find(*first) {
                 self.refuse_cycle(first, node)?;
@@ -227,20 +246,29 @@ impl Graph {
 
     #[inline]
     pub(crate) fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
-        let has_room = nodes <= self.nodes.room() && (self.edges.has_room(edges) || edges == 0);
+        let has_room = self.has_room_behind(nodes, edges) || (edges == 0 && nodes <= self.nodes.room());
         if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
     }
 
-    /// Room for so many nodes, and for the edges from these.
+    /// The same, but where there are more edges than may be: then it does not tell that no edge needs no room.
     #[inline]
+    fn has_room_behind(&self, nodes: u32, edges: usize) -> bool {
+        nodes <= self.nodes.room() && self.edges.has_room(edges)
+    }
+
+    /// Room for so many nodes, and for the edges from these.
+    #[inline(always)] // as `append_after`, where most of it is known
     fn make_room_behind(
         &self,
         nodes: u32,
         spec: &Spec<'_>,
-        (after, in_order): (&[NodeId], &[NodeId]),
+        after: &[NodeId],
+        in_order: &[NodeId],
     ) -> Result<(), Refused> {
-        let told = self.make_room(nodes, after.len() + in_order.len());
-        if told.is_ok() { told } else { self.make_room_for_edges(nodes, spec, after.iter().chain(in_order)) }
+        if self.has_room_behind(nodes, after.len() + in_order.len()) {
+            return Ok(());
+        }
+        self.make_room_for_edges(nodes, spec, after.iter().chain(in_order))
     }
 
     /// The same. Those that have ended need no edge; more edges than there may be at all never have room.

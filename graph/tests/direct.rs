@@ -11,10 +11,41 @@ fn graph() -> Graph {
     Graph::new(Options::default()).unwrap()
 }
 
+/// A node with its lane and its joins.
+type Told = (NodeId, u8, Vec<Point>);
+
+/// Hands a node out behind those that its description names, if it can be handed out by the call that appends it.
+fn run(graph: &mut Graph, spec: &Spec<'_>) -> Option<Told> {
+    let (after, mut joins) = (spec.after, Vec::<Point>::new());
+    let add = |point: Point| {
+        let known = joins.iter_mut().find(|known| known.lane == point.lane);
+        let is_first = known.is_none();
+        match known {
+            Some(known) => {
+                assert!(known.value < point.value, "the lane waits for that point already");
+                *known = point;
+            }
+            None => joins.push(point),
+        }
+        is_first
+    };
+    let (node, lane, own) = graph.append_running(spec, after.iter().copied().map(Some), add)?;
+    assert!(joins.iter().all(|point| point.lane != lane), "its own lane is told apart");
+    joins.extend(own);
+    Some((node, lane, joins))
+}
+
+/// The same of one that joins no other lane.
+fn run_alone(graph: &mut Graph, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
+    let (node, lane, joins) = run(graph, spec)?;
+    assert_eq!(joins, []);
+    Some((node, lane))
+}
+
 /// Appends a node, which is handed out, in one call or in two. Returns it with its lane.
 fn begin(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (NodeId, u8) {
     if at_once {
-        return graph.append_running(spec).expect("it is the next");
+        return run_alone(graph, spec).expect("it is the next");
     }
     let node = graph.append(spec).unwrap();
     let ready = graph.next(Runner::Device).unwrap();
@@ -73,23 +104,22 @@ fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
         Spec { after: &[first], ..KERNEL },
         Spec { after: &[first, first], ..KERNEL },
     ] {
-        assert_eq!(graph.append_running(&refused), None, "{refused:?}");
+        assert_eq!(run_alone(&mut graph, &refused), None, "{refused:?}");
     }
     graph.launched(first).unwrap();
-    assert_eq!(graph.append_running(&Spec { after: &[first], priority: urgent, ..KERNEL }), None, "another group");
+    assert_eq!(run_alone(&mut graph, &Spec { after: &[first], priority: urgent, ..KERNEL }), None, "another group");
     assert_eq!(graph.statistics(), before);
-    let (second, its_lane) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let (second, its_lane) = run_alone(&mut graph, &Spec { after: &[first], ..KERNEL }).unwrap();
     assert_eq!(its_lane, lane, "it goes on in the strand");
     graph.launched(second).unwrap();
-    assert_eq!(graph.append_running(&Spec { after: &[first], ..KERNEL }), None, "the strand is another one's");
     graph.begin_group();
-    assert_eq!(graph.append_running(&KERNEL), None, "a group is open");
+    assert_eq!(run_alone(&mut graph, &KERNEL), None, "a group is open");
     graph.end_group();
-    let (third, _) = graph.append_running(&KERNEL).expect("no group is open");
+    let (third, _) = run_alone(&mut graph, &KERNEL).expect("no group is open");
     graph.launched(third).unwrap();
     let waiting = [(); 2].map(|()| graph.append(&KERNEL).unwrap());
     for waits in waiting {
-        assert_eq!(graph.append_running(&KERNEL), None, "another one is ready, in a round that has begun or not");
+        assert_eq!(run_alone(&mut graph, &KERNEL), None, "another one is ready, in a round that has begun or not");
         assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(waits));
     }
 }
@@ -97,9 +127,9 @@ fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
 #[test]
 fn it_comes_after_the_other_one_as_long_as_both_are_there() {
     let mut graph = graph();
-    let (first, _) = graph.append_running(&KERNEL).unwrap();
+    let (first, _) = run_alone(&mut graph, &KERNEL).unwrap();
     graph.launched(first).unwrap();
-    let (second, lane) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let (second, lane) = run_alone(&mut graph, &Spec { after: &[first], ..KERNEL }).unwrap();
     assert_eq!(graph.statistics().edges, 1);
     graph.set_priority(second, Priority::new(3).unwrap()).unwrap();
     assert_eq!(graph.priority(first), Priority::new(3), "it inherits at once");
@@ -122,7 +152,7 @@ fn it_is_not_handed_out_behind_one_that_is_no_place_for_it() {
         prepare(&mut graph, first);
         let before = graph.statistics();
         let told =
-            graph.append_running(&Spec { after: &[first], priority: Priority::new(priority).unwrap(), ..KERNEL });
+            run_alone(&mut graph, &Spec { after: &[first], priority: Priority::new(priority).unwrap(), ..KERNEL });
         assert_eq!(told.is_none(), graph.statistics() == before);
         told.is_some()
     };
@@ -133,7 +163,7 @@ fn it_is_not_handed_out_behind_one_that_is_no_place_for_it() {
     assert!(!behind(&fails, 1), "it fails with it");
     let is_lost = |graph: &mut Graph, _| {
         graph.fail(cause);
-        assert_eq!(graph.append_running(&KERNEL), None);
+        assert_eq!(run_alone(graph, &KERNEL), None);
     };
     assert!(!behind(&is_lost, 1), "the device is lost");
     let ends = |graph: &mut Graph, first| {
@@ -141,10 +171,6 @@ fn it_is_not_handed_out_behind_one_that_is_no_place_for_it() {
         graph.complete(at.lane, at.value).unwrap();
     };
     assert!(!behind(&ends, 1), "its strand is free, and perhaps another one's");
-    let has_others = |graph: &mut Graph, first| {
-        graph.append(&Spec { kind: Kind::Host, after: &[first], ..KERNEL }).unwrap();
-    };
-    assert!(!behind(&has_others, 1), "another one waits for it");
     let has_barrier = |graph: &mut Graph, first| {
         let (other, _) = begin(graph, &KERNEL, true);
         graph.sync_point(other).unwrap();
@@ -165,7 +191,7 @@ fn it_has_its_name_and_its_own_priority() {
         }
         let mut last: Option<NodeId> = None;
         for name in ["first", "second"].into_iter().take(count) {
-            let (node, _) = graph.append_running(&Spec { name, after: last.as_slice(), ..own }).unwrap();
+            let (node, _) = run_alone(&mut graph, &Spec { name, after: last.as_slice(), ..own }).unwrap();
             graph.launched(node).unwrap();
             assert_eq!((graph.label(node).name.as_str(), graph.priority(node)), (name, Some(own.priority)));
             last = Some(node);
@@ -196,33 +222,35 @@ fn the_rounds_of_a_chain_are_counted() {
 #[test]
 fn it_is_of_a_device_that_there_is() {
     let mut graph = Graph::new(Options { devices: 2, groups: 1, ..Options::default() }).unwrap();
-    assert_eq!(graph.append_running(&Spec { device: 2, ..KERNEL }), None);
-    let (first, _) = graph.append_running(&Spec { device: 1, ..KERNEL }).unwrap();
-    graph.launched(first).unwrap();
-    // The refused call has made a slot already, so the one that is taken comes first.
-    assert!(graph.append_running(&Spec { device: 1, after: &[first], ..KERNEL }).is_some());
-    assert_eq!(graph.append_running(&Spec { after: &[first], ..KERNEL }), None, "another device");
+    assert_eq!(run_alone(&mut graph, &Spec { device: 2, ..KERNEL }), None);
+    let (first, _) = run_alone(&mut graph, &Spec { device: 1, ..KERNEL }).unwrap();
+    let at = graph.launched(first).unwrap().at.unwrap();
+    let (second, lane) = run_alone(&mut graph, &Spec { device: 1, after: &[first], ..KERNEL }).unwrap();
+    graph.launched(second).unwrap();
+    assert_eq!(lane, at.lane);
+    let (_, lane, joins) = run(&mut graph, &Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!((lane, joins), (0, vec![at]), "another device");
 }
 
 #[test]
 fn it_needs_room_for_its_edge() {
     let mut graph = Graph::new(Options { edges_max: 1, ..Options::default() }).unwrap();
-    let (first, _) = graph.append_running(&KERNEL).unwrap();
+    let (first, _) = run_alone(&mut graph, &KERNEL).unwrap();
     graph.launched(first).unwrap();
-    let (second, _) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let (second, _) = run_alone(&mut graph, &Spec { after: &[first], ..KERNEL }).unwrap();
     graph.launched(second).unwrap();
-    assert_eq!(graph.append_running(&Spec { after: &[second], ..KERNEL }), None);
+    assert_eq!(run_alone(&mut graph, &Spec { after: &[second], ..KERNEL }), None);
 }
 
 #[test]
 fn behind_joins_it_needs_room_for_itself_and_its_edges() {
     for (nodes_max, edges_max) in [(2, 8), (8, 1)] {
         let mut graph = Graph::new(Options { nodes_max, edges_max, ..Options::default() }).unwrap();
-        let after = [(); 2].map(|()| graph.append_running(&KERNEL).unwrap().0);
+        let after = [(); 2].map(|()| run_alone(&mut graph, &KERNEL).unwrap().0);
         for node in after {
             graph.launched(node).unwrap();
         }
-        assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None);
+        assert_eq!(run(&mut graph, &Spec { after: &after, ..KERNEL }), None);
     }
 }
 
@@ -238,37 +266,13 @@ fn it_is_made_behind_those_before_it() {
     let first = writes(one, &[], &mut graph);
     assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(first));
     assert!(graph.next(Runner::Device).is_none(), "the round ends");
-    let (between, _) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let (between, _) = run_alone(&mut graph, &Spec { after: &[first], ..KERNEL }).unwrap();
     let last = writes(other, &[between], &mut graph);
     let reads = [one, other].map(|data| Access::new(data, Mode::Read));
     let both = graph.append_using(&KERNEL, &reads).unwrap();
     let mut before = Vec::new();
     graph.predecessors(both, |node| before.push(node));
     assert_eq!(before, [last]);
-}
-
-/// A node with its lane and its joins.
-type Told = (NodeId, u8, Vec<Point>);
-
-/// Hands a node out behind those that its description names, if it can be handed out by the call that appends it.
-fn run_behind_joins(graph: &mut Graph, spec: &Spec<'_>) -> Option<Told> {
-    let (after, mut joins) = (spec.after, Vec::<Point>::new());
-    let add = |point: Point| {
-        let known = joins.iter_mut().find(|known| known.lane == point.lane);
-        let is_first = known.is_none();
-        match known {
-            Some(known) => {
-                assert!(known.value < point.value, "the lane waits for that point already");
-                *known = point;
-            }
-            None => joins.push(point),
-        }
-        is_first
-    };
-    let (node, lane, own) = graph.append_running_behind_joins(spec, after.iter().copied().map(Some), add)?;
-    assert!(joins.iter().all(|point| point.lane != lane), "its own lane is told apart");
-    joins.extend(own);
-    Some((node, lane, joins))
 }
 
 /// Hands a node out, in one call where that may be, else in two. Tells whether it was in one.
@@ -278,7 +282,7 @@ fn behind_joins(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (Told, boo
         joins.sort_unstable_by_key(|point| point.lane);
         joins
     };
-    if let Some((node, lane, joins)) = at_once.then(|| run_behind_joins(graph, spec)).flatten() {
+    if let Some((node, lane, joins)) = at_once.then(|| run(graph, spec)).flatten() {
         return ((node, lane, sorted(&joins)), true);
     }
     let node = graph.append(spec).unwrap();
@@ -350,7 +354,7 @@ fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
     let (first, _) = begin(&mut graph, &KERNEL, true);
     let before = graph.statistics();
     let after = [first];
-    assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it is being launched");
+    assert_eq!(run(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it is being launched");
     assert_eq!(graph.statistics(), before);
     graph.launched(first).unwrap();
     let host = graph.append(&Spec { after: &after, ..Spec::of(Kind::Host) }).unwrap();
@@ -360,17 +364,17 @@ fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
         ([first, first], Spec { in_convoy: true, ..UPLOAD }),
         ([first, first], Spec { priority: Priority::new(2).unwrap(), ..KERNEL }),
     ] {
-        assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..spec }), None);
+        assert_eq!(run(&mut graph, &Spec { after: &after, ..spec }), None);
     }
     graph.failed(first, Cause(NonZeroU32::MIN)).ok();
-    assert_eq!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it fails with it");
+    assert_eq!(run(&mut graph, &Spec { after: &after, ..KERNEL }), None, "it fails with it");
 }
 
 #[test]
 fn of_the_nodes_before_it_four_at_most_have_not_left() {
     for launched in [4, 5] {
         let mut graph = graph();
-        let mut after: Vec<NodeId> = (0..launched + 2).map(|_| graph.append_running(&KERNEL).unwrap().0).collect();
+        let mut after: Vec<NodeId> = (0..launched + 2).map(|_| run_alone(&mut graph, &KERNEL).unwrap().0).collect();
         for node in &after {
             graph.launched(*node).unwrap();
         }
@@ -381,7 +385,7 @@ fn of_the_nodes_before_it_four_at_most_have_not_left() {
             assert_eq!(graph.ended().map(|ended| ended.node), Some(*node));
         }
         let before = graph.statistics();
-        let told = run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL });
+        let told = run(&mut graph, &Spec { after: &after, ..KERNEL });
         assert_eq!(told.is_some(), launched == 4);
         let edges = graph.statistics().edges - before.edges;
         assert_eq!(edges, if launched == 4 { 4 } else { 0 });
@@ -400,14 +404,14 @@ fn of_the_nodes_before_it_four_at_most_have_not_left() {
 #[test]
 fn a_caller_that_finds_a_reason_against_it_changes_nothing() {
     let mut graph = graph();
-    let after = [(); 2].map(|()| graph.append_running(&KERNEL).unwrap().0);
+    let after = [(); 2].map(|()| run_alone(&mut graph, &KERNEL).unwrap().0);
     for node in after {
         graph.launched(node).unwrap();
     }
     let before = graph.statistics();
-    let told = graph.append_running_behind_joins(&KERNEL, [Some(after[0]), None].into_iter(), |_| true);
+    let told = graph.append_running(&KERNEL, [Some(after[0]), None].into_iter(), |_| true);
     assert_eq!((told, graph.statistics()), (None, before));
-    assert!(run_behind_joins(&mut graph, &Spec { after: &after, ..KERNEL }).is_some());
+    assert!(run(&mut graph, &Spec { after: &after, ..KERNEL }).is_some());
 }
 
 #[test]
@@ -415,7 +419,7 @@ fn behind_joins_a_node_that_has_more_to_launch_is_launched_beside_none() {
     for count in 1..=3 {
         let beside = [false, true].map(|at_once| {
             let mut graph = graph();
-            let after: Vec<NodeId> = (0..count).map(|_| graph.append_running(&KERNEL).unwrap().0).collect();
+            let after: Vec<NodeId> = (0..count).map(|_| run_alone(&mut graph, &KERNEL).unwrap().0).collect();
             for node in &after {
                 graph.launched(*node).unwrap();
             }

@@ -30,6 +30,11 @@ fn launch(graph: &mut Graph, node: NodeId) -> Point {
     graph.launched(node).unwrap().at.unwrap()
 }
 
+/// Hands a node out by the call that appends it, if it is the next: without joins.
+fn at_once(graph: &mut Graph, spec: &Spec<'_>) -> Option<NodeId> {
+    graph.append_running(spec, std::iter::empty(), |_| true).map(|(node, ..)| node)
+}
+
 /// All that may be handed out behind the node.
 fn all_behind(graph: &mut Graph, node: NodeId) -> Vec<Behind> {
     let mut all = Vec::new();
@@ -100,7 +105,7 @@ fn a_chain_of_kernels_is_handed_out_at_once() {
     assert_eq!(graph.statistics().nodes, 0);
     // None is being launched: the round ends.
     assert!(graph.next(Runner::Device).is_none());
-    assert!(graph.append_running(&KERNEL).is_some());
+    assert!(at_once(&mut graph, &KERNEL).is_some());
 }
 
 #[test]
@@ -165,7 +170,7 @@ fn nothing_is_handed_out_behind_a_node_that_is_no_usual_kernel() {
 
     // It was handed out without the queue.
     let mut alone = graph();
-    let first = alone.append_running(&KERNEL).unwrap().0;
+    let first = at_once(&mut alone, &KERNEL).unwrap();
     alone.append(&Spec { after: &[first], ..KERNEL }).unwrap();
     assert_eq!(behind(&mut alone, first), []);
 }
@@ -337,7 +342,7 @@ fn nodes_that_are_taken_back_are_the_next_again() {
         launch(&mut graph, newest);
         // None is being launched: the round ends.
         assert!(graph.next(Runner::Device).is_none());
-        assert!(graph.append_running(&KERNEL).is_some());
+        assert!(at_once(&mut graph, &KERNEL).is_some());
     }
     let mut behind_one = graph();
     let nodes = chain(&mut behind_one, &KERNEL, 4);
@@ -348,7 +353,7 @@ fn nodes_that_are_taken_back_are_the_next_again() {
     let at = [0, 1].map(|it: usize| behind_one.launched(nodes[it]).unwrap().at.unwrap().value);
     assert_eq!((at, launch(&mut behind_one, nodes[2]).value, launch(&mut behind_one, nodes[3]).value), ([1, 2], 3, 4));
     assert!(behind_one.next(Runner::Device).is_none());
-    assert!(behind_one.append_running(&KERNEL).is_some());
+    assert!(at_once(&mut behind_one, &KERNEL).is_some());
 }
 
 #[test]
@@ -430,7 +435,7 @@ fn a_kernel_that_is_ready_alone_counts_in_its_phase() {
 #[test]
 fn nothing_is_handed_out_beside_a_kernel_in_the_phase_of_copies() {
     let mut graph = graph();
-    let [kernel, copy] = [KERNEL, COPY].map(|spec| graph.append_running(&spec).unwrap().0);
+    let [kernel, copy] = [KERNEL, COPY].map(|spec| at_once(&mut graph, &spec).unwrap());
     let then = graph.append(&KERNEL).unwrap();
     graph.launched(copy).unwrap();
     assert_eq!(beside(&mut graph, kernel), []);

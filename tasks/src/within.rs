@@ -61,7 +61,7 @@ impl Handle {
 impl TaskBuilder<'_, '_> {
     /// Appends the task with the lock held, after those that its use of data asks for. The caller takes steps
     /// ([`Within::pump`]), also if it is refused: its work, which is the user's, is dropped behind the lock then.
-    pub fn append_in(self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
+    pub fn append_in(mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         self.append(&mut held.0, accesses)
     }
 }

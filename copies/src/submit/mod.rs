@@ -64,7 +64,6 @@ pub struct Met(Option<Company>);
 ///
 /// # Safety
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
-#[unsafe(link_section = "overtake_ahead")]
 pub(crate) unsafe fn submit(
     stream: &Arc<StreamState>,
     request: &Request,

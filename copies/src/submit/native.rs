@@ -23,8 +23,7 @@ impl Asked<'_> {
     }
 }
 
-#[inline(never)] // of the section once, and not a part of every way that comes here
-#[unsafe(link_section = "overtake_ahead")]
+#[inline(never)] // it is large, and several ways come here
 unsafe fn copy_natively(
     stream: &StreamState,
     shape: &Shape,

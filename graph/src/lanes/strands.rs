@@ -35,7 +35,7 @@ impl Lanes {
     }
 
     #[inline(never)]
-    pub fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
+    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
         let group = self.group_of(slot.device, slot.effective);
         let lane = self.least(group, is_convoy);
         self.folded[usize::from(lane) % LANES] += 1;

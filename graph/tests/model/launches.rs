@@ -1,6 +1,6 @@
 //! Nodes of the device as they are handed out, alone and in volleys, and what can be seen of a node.
 
-use overtake_graph::{Ended, Graph, NodeId, Point, Priority, Ready, Runner, Stage};
+use overtake_graph::{Ended, Graph, NodeId, Point, Priority, Ready, Runner, Spec, Stage};
 
 /// A node that has been handed out.
 pub struct Launch {
@@ -15,6 +15,21 @@ impl Launch {
     pub fn of(ready: &Ready<'_>) -> Launch {
         let place = ready.place.map(|place| (place.lane, ready.joins.to_vec()));
         Launch { id: ready.node, turn: ready.turn, priority: ready.priority, place }
+    }
+
+    /// A node that is handed out by the call that appends it, if that can be.
+    pub fn at_once(graph: &mut Graph, spec: &Spec<'_>) -> Option<Launch> {
+        let mut joins: Vec<Point> = vec![];
+        let join = |point: Point| {
+            let before = joins.len();
+            // The last of a lane stands for those before it.
+            joins.retain(|known| known.lane != point.lane);
+            joins.push(point);
+            joins.len() > before
+        };
+        let (id, lane, own) = graph.append_running(spec, spec.after.iter().copied().map(Some), join)?;
+        joins.extend(own);
+        Some(Launch { id, turn: 0, priority: spec.priority, place: Some((lane, joins)) })
     }
 }
 

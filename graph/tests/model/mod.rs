@@ -112,10 +112,10 @@ impl Model {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let Wish { kind, device, priority, .. } = wish;
         let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_convoy: false };
-        match self.graph.append_running(&spec) {
-            Some((id, lane)) => {
+        match Launch::at_once(&mut self.graph, &spec) {
+            Some(Launch { id, turn, priority, place }) => {
                 self.add(id, wish, held, after);
-                self.begin(self.tasks.len() - 1, 0, wish.priority, Some((lane, vec![])));
+                self.begin(self.tasks.len() - 1, turn, priority, place);
             }
             None => self.append(wish, after),
         }

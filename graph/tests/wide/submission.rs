@@ -84,9 +84,9 @@ impl Program {
         }
         let lists = self.lists(task);
         let wish = Wish { held: 0, fails: false, turns: 1, in_convoy: false, ..self.wish(task.kind, task.bits) };
-        if let Some((id, lane)) = self.graph.append_running(&spec(&wish, &lists.after, 0)) {
-            self.add(id, &wish).before = lists.before;
-            self.begin(&Launch { id, turn: 0, priority: wish.priority, place: Some((lane, vec![])) });
+        if let Some(launch) = Launch::at_once(&mut self.graph, &spec(&wish, &lists.after, 0)) {
+            self.add(launch.id, &wish).before = lists.before;
+            self.begin(&launch);
         }
     }
 

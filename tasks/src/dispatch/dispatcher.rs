@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
@@ -205,7 +205,6 @@ fn shared(
         lanes,
         devices: std::array::from_fn(|lane| lane.checked_div(of_a_device).unwrap_or(0) as u8),
         of_a_group: options.lanes,
-        was_at_rest: AtomicBool::new(true),
         has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
         span_events: Mutex::default(),
         span_launches: AtomicU64::new(0),

@@ -41,8 +41,6 @@ impl<'s, S: Sleeps> Held<'s, S> {
     }
 
     #[inline(never)]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn let_go_and_ring(&mut self) {
         let calls = self.calls();
         self.state = None;

@@ -32,8 +32,6 @@ impl Inside for Shared {
     }
 
     #[inline]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn visits(&self) -> u64 {
         self.state.visits()
     }
@@ -64,8 +62,6 @@ impl Inside for Shared {
     }
 
     #[inline]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn goes_on(&self, priority: Priority, visits: &mut u64) -> bool {
         !self.is_visited(*visits) || self.goes_on_behind_visit(priority, visits)
     }
@@ -74,8 +70,6 @@ impl Inside for Shared {
         self.enter().advance(lanes);
     }
 
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn end_span(&self, lanes: u64, calls: Calls) {
         // The call itself counts as one when it is reported.
         self.span_launches.fetch_add(calls.launches.wrapping_sub(1), Ordering::Relaxed);

@@ -20,7 +20,7 @@ pub(crate) mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod options;
-pub(crate) mod prefetch;
+mod prefetch;
 pub(crate) mod ranks;
 pub(crate) mod replay;
 mod rest;

@@ -15,14 +15,3 @@ pub(crate) fn prefetch(place: *const u8) {
         std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
     }
 }
-
-/// The same, to be read: into the second cache, from which those for code and for data are filled soon enough.
-#[inline(always)]
-#[cfg_attr(any(miri, not(target_arch = "x86_64")), expect(unused_variables, reason = "there is no such hint"))]
-pub(crate) fn prefetch_to_read(place: *const u8) {
-    // SAFETY: the instruction changes nothing that a program sees, and never faults.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    unsafe {
-        std::arch::asm!("prefetcht1 [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
-    }
-}

@@ -1,6 +1,6 @@
 //! The dispatcher as its threads, its tasks and their handles share it.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, PriorityStream};
@@ -34,8 +34,6 @@ pub(crate) struct Shared {
     pub of_a_group: u8,
     /// Ready tasks are in the default order, and lanes have no bound: the steps of a template can be one task.
     pub has_spans: bool,
-    /// The thread on watch has found nothing pending since a replay was submitted last.
-    pub was_at_rest: AtomicBool,
     /// Events for spans, with their devices. Those that no span has are free.
     pub span_events: Mutex<Vec<(u8, Arc<[Event]>)>>,
     /// The launches of spans, but for the first of each call of their functions.

@@ -79,8 +79,6 @@ impl Sleeps for State {
     }
 
     #[inline(never)]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn calls(&mut self) -> Calls {
         let has_function = !self.is_closed && self.graph.has_host_function();
         let calls = self.sleepers.calls(has_function);
@@ -271,8 +269,6 @@ impl State {
     }
 
     #[inline(never)]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     pub fn expect_other(&mut self, character: Character) {
         match character.kind {
             Kinds::One(Kind::Copy(_)) | Kinds::BothWays => {

@@ -61,12 +61,6 @@ impl State {
         !(self.turn.is_taken() | self.is_disturbed()) && !self.graph.has_light_function()
     }
 
-    /// Whether the next step is that of a ready node of the device, and the thread that finds it so takes it.
-    #[inline]
-    pub fn may_take_ready_node(&self) -> bool {
-        !(self.turn.is_taken() | self.is_disturbed()) && self.graph.has_ready_node()
-    }
-
     #[inline]
     fn has_lifts(&self) -> bool {
         self.graph.has_inherited() || !self.lifts.is_empty()
@@ -139,16 +133,6 @@ impl State {
                 self.look_ahead(kit);
                 true
             }
-            Next::Nothing => false,
-            Next::Empty(node) => self.launch_behind_empty(node, kit),
-        }
-    }
-
-    /// As [`State::launch_step`], of one launch.
-    #[inline]
-    pub fn launch_step_alone(&mut self, kit: &mut Kit) -> bool {
-        match self.next_launch(kit) {
-            Next::Launch => true,
             Next::Nothing => false,
             Next::Empty(node) => self.launch_behind_empty(node, kit),
         }

@@ -79,88 +79,34 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
+    /// As [`Shared::pump`], beginning with a launch at hand, behind the joins that the graph has told. No thread has
+    /// the turn, and there is no other step.
     #[inline(always)] // in one place, where most of the launch is known
-    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching) {
+    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching, own: Option<Mark>) {
         // Its work is its node's again behind the launch: there is none to drop.
         let launching = &mut *ManuallyDrop::new(launching);
-        let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
-        let (lane, visits) = (launching.call.lane, held.visits());
-        let copies = &mut kit.copies;
-        let own = held.marks[usize::from(lane)].mark_own(false);
-        // Nothing has changed that a thread waits for.
-        held.pause();
-        let is_done = if own.is_some() {
-            self.launch_behind(held, launching, Joins { own, others: &[] }, copies, &mut visit)
-        } else {
-            self.launch_here(held, launching, Joins::NONE, copies, &mut visit)
-        };
-        self.go_on(held, kit, &mut visit, is_done.then_some(visits));
-    }
-
-    /// As [`Shared::pump_from`], behind the joins that the graph tells.
-    #[inline(always)] // as `pump_from`
-    pub fn pump_from_joining<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching, own: Option<Mark>) {
-        let launching = &mut *ManuallyDrop::new(launching);
-        let (mut kit, _inside, mut visit) = self.begin_with_launch(held);
-        let visits = held.visits();
-        let Kit { joins, copies, .. } = &mut *kit;
-        held.pause();
-        let is_done = self.launch_here(held, launching, Joins { own, others: joins }, copies, &mut visit);
-        self.go_on(held, kit, &mut visit, is_done.then_some(visits));
-    }
-
-    /// As [`Shared::pump`], behind a task that has just been appended: most often it is the only step.
-    pub fn pump_appended<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
-        if !held.may_take_ready_node() {
-            return self.pump(held);
-        }
-        let _refused = held.dead.take_refused();
-        let (mut kit, _inside, mut visit) = self.begin_with_launch(&mut held);
-        if held.launch_step_alone(&mut kit) {
-            let_go(&mut held);
-            let Kit { launching, own_mark, joins, copies, .. } = &mut *kit;
-            let joins = Joins { own: *own_mark, others: joins };
-            if joins.is_empty() {
-                self.launch_here(&mut held, launching, Joins::NONE, copies, &mut visit);
-            } else {
-                self.launch_behind(&mut held, launching, joins, copies, &mut visit);
-            }
-        }
-        self.go_on(&mut held, kit, &mut visit, None);
-    }
-
-    /// Begins a visit with a launch. No thread has the turn. The calling thread is inside of the dispatcher until the
-    /// second part is dropped.
-    #[inline(always)] // once in each of three ways to submit
-    fn begin_with_launch<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>) -> (Box<Kit>, inside::Inside, Visit<'s>) {
         held.turn.begin();
         self.steps_by.note();
-        let kit = held.kit.take().unwrap_or_else(Kit::boxed);
-        (kit, inside::Inside::begin(Arc::as_ptr(self) as usize), Visit::new(self))
-    }
-
-    /// Ends a visit that has begun with a launch: with the steps behind that, if there are any. There are none if there
-    /// was none before a launch that is done, and no other thread has taken the lock since: it had so many `visits`.
-    #[inline(always)] // as `begin_with_launch`
-    fn go_on<'s>(
-        self: &'s Arc<Shared>,
-        held: &mut Held<'s>,
-        kit: Box<Kit>,
-        visit: &mut Visit<'s>,
-        visits: Option<u64>,
-    ) {
+        let mut kit = held.kit.take().unwrap_or_else(Kit::boxed);
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let (mut visit, visits) = (Visit::new(self), held.visits());
+        let Kit { joins, copies, .. } = &mut *kit;
+        // Nothing has changed that a thread waits for.
+        held.pause();
+        let is_done = self.launch_here(held, launching, Joins { own, others: joins }, copies, &mut visit);
         held.collect();
         // It has none: this is that one.
         std::mem::forget(held.kit.replace(kit));
-        let is_alone = visits.is_some_and(|visits| visits == held.visits()) && !held.intake.has_news();
+        // There was no other step. If no other thread has taken the lock since, there is none behind a launch that is
+        // done.
+        let is_alone = is_done && visits == held.visits() && !held.intake.has_news();
         if !is_alone && held.may_have_step() {
-            self.take_other_steps(held, visit);
+            self.take_other_steps(held, &mut visit);
         } else {
             held.turn.end()
         }
         held.sleepers.tell_of_points();
-        self.leave(held, visit);
+        self.leave(held, &mut visit);
     }
 
     /// Takes the steps behind a launch. Most often there are none, so the compiler lays the way without them out as the

@@ -205,8 +205,6 @@ fn look(shared: &Arc<Shared>, now: Nanos, memory: &mut Memory) -> Look {
     let is_pending = !marks.is_empty() || flush_at.is_some();
     if is_pending {
         *naps_until = Some(now + NAPS_FOR);
-    } else {
-        shared.was_at_rest.store(true, Ordering::Relaxed);
     }
     // In virtual time to wake a thread takes no time.
     let may_nap = !(shared.driver.host().is_virtual() || is_pending || is_waited_for || held.is_awaited());

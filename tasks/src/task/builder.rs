@@ -193,23 +193,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         if self.shared.intake.is_attended() && self.is_plain() {
             return self.submit_beside();
         }
-        if self.after[1].is_none() { self.submit_here() } else { self.submit_joining(None) }
-    }
-
-    #[inline(never)] // it is large, and called in three places
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
-    pub(super) fn submit_here(self) -> Result<Handle, Error> {
-        self.shared.may_enter()?;
-        let mut held = self.shared.enter();
-        if !self.is_usual() || !held.may_launch_at_once() {
-            return self.submit_otherwise(held);
-        }
-        match self.append_running(&mut held) {
-            Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
-            None if held.graph.is_plain_and_at_rest() => self.submit_joining(Some(held)),
-            None => self.submit_otherwise(held),
-        }
+        self.submit_here()
     }
 
     /// Whether it is a task of the device that waits for a few others at most, and for its turn.
@@ -257,24 +241,18 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         Ok(Handle::new(node, outcome))
     }
 
-    /// As [`TaskBuilder::submit_waiting`], of a task that could have been launched at once. `cold` says nothing of the
-    /// tasks: it has the compiler keep the registers for those that are launched, which took a twentieth more without.
+    /// Appends the task to the graph, and takes the steps that are there. `cold` says nothing of the tasks: it has the
+    /// compiler keep the registers for those that are launched at once, which took a twentieth more without.
     #[cold]
     #[inline(never)]
-    pub(super) fn submit_otherwise(self, held: Held<'t>) -> Result<Handle, Error> {
-        let held = self.shared.behind_news(held);
-        self.submit_waiting(held)
-    }
-
-    #[inline(never)]
-    fn submit_waiting(mut self, mut held: Held<'t>) -> Result<Handle, Error> {
+    pub(super) fn submit_otherwise(&mut self, held: Held<'t>) -> Result<Handle, Error> {
         let shared = self.shared;
+        let mut held = shared.behind_news(held);
         if shared.policy.is_some() {
             held = self.rank(held)?;
         }
         let appended = self.append(&mut held, &[]);
-        // Its work is dropped here if it is refused.
-        shared.pump_appended(held);
+        shared.pump(held);
         appended
     }
 

@@ -2,7 +2,6 @@
 //!
 //! `docs/tasks.md` teaches them in ten minutes, with programs.
 
-mod ahead;
 mod bridge;
 mod builder;
 mod handle;

@@ -13,7 +13,6 @@ use crate::dispatch::ranks::Rank;
 use crate::dispatch::replay::{Replaying, ranks};
 use crate::dispatch::shared::Held;
 use crate::task::TaskBuilder;
-use crate::task::ahead;
 use crate::task::handle::Handle;
 use crate::task::tasks::Tasks;
 use crate::work::fault::Error;
@@ -194,7 +193,6 @@ impl Spanned {
     }
 
     /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
-    #[unsafe(link_section = "overtake_ahead")]
     fn plan(&self, lanes: u8) -> Option<Arc<Plan>> {
         if self.before.is_empty() {
             return None;
@@ -295,10 +293,8 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     }
 
     /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
-    #[unsafe(link_section = "overtake_ahead")]
     pub fn submit(self) -> Result<Handle, Error> {
         let shared = self.tasks.shared();
-        ahead::fetch(shared);
         if self.after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
         }
@@ -361,7 +357,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     }
 
     /// As a task for each step.
-    #[inline(never)] // the code of replays that are one task stays together
+    #[inline(never)] // most replays are one task
     fn submit_each(self) -> Result<Handle, Error> {
         let ranked = self.ranks()?;
         let held = self.tasks.shared().enter_here()?;

@@ -103,7 +103,6 @@ impl Kernel {
     ///
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
-    #[unsafe(link_section = "overtake_ahead")]
     #[doc(hidden)]
     pub unsafe fn launch(
         &self,
@@ -183,7 +182,6 @@ impl Arguments {
     /// Adds a value, as the kernel declares it.
     #[must_use]
     #[inline]
-    #[unsafe(link_section = "overtake_ahead")]
     pub fn value<T: NoUninit>(self, value: &T) -> Arguments {
         self.bytes(bytemuck::bytes_of(value))
     }
@@ -197,7 +195,6 @@ impl Arguments {
     }
 
     #[inline]
-    #[unsafe(link_section = "overtake_ahead")]
     #[doc(hidden)]
     pub fn push_address(&mut self, address: DevicePtr) {
         self.places.push(Argument { word: self.words.len() as u32, bytes: size_of::<u64>() as u32 });

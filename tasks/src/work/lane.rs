@@ -237,7 +237,6 @@ impl Lane<'_> {
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
     /// all that it owns.
-    #[unsafe(link_section = "overtake_ahead")]
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
         self.refuse_capture("copies")?;
         let mut request = request.or_at(self.call.priority);

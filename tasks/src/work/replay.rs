@@ -35,8 +35,6 @@ impl<A> Run<A> {
 
 impl<A: Send + Sync> Steps for Run<A> {
     #[inline]
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn launch(&self, step: u32, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self.does.get(step as usize) {
             Some(Does::Launch(launch)) => launch(lane, &self.arguments),

@@ -29,8 +29,6 @@ pub(crate) struct Span<S> {
 }
 
 impl<S: Steps + 'static> Launches for Span<S> {
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         let Span { steps, course } = self;
         course.launch(lane, steps)
@@ -121,8 +119,6 @@ impl Course {
     }
 
     #[inline(never)] // once for templates of all kinds
-    #[allow(unsafe_code)] // the name of a section
-    #[unsafe(link_section = "overtake_ahead")]
     pub fn launch(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
         if !self.goes_by_calls && self.launch_as_graph(lane, steps)? {
             return Ok(More::Done);
@@ -164,7 +160,7 @@ impl Course {
     }
 
     /// The same in several lanes.
-    #[inline(never)] // most templates have one lane, and the code of those stays together
+    #[inline(never)] // most templates have one lane
     fn launch_in_lanes(&mut self, lane: &mut Lane<'_>, steps: &dyn Steps) -> WorkResult<More> {
         let (site, node) = (lane.site, lane.call.node);
         let events = match self.events.take() {

@@ -34,7 +34,7 @@ impl Shared {
     }
 
     /// Makes a launch behind its joins, and takes the lock again to report it. Returns whether it is done.
-    #[inline(always)] // of four callers three have no joins; those that submit know most of the launch
+    #[inline(always)] // of three callers one has no joins, and one knows most of the launch
     pub(super) fn launch_here<'s>(
         self: &'s Arc<Shared>,
         held: &mut Held<'s>,

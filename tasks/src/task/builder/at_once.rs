@@ -8,47 +8,20 @@ use graph::{NodeId, Point};
 use super::TaskBuilder;
 use crate::dispatch::kit::{Kit, Launching};
 use crate::dispatch::marks::add_join;
-use crate::dispatch::shared::Held;
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::lane::{Call, Submitted};
 
 impl<'t> TaskBuilder<'t, '_> {
-    /// Appends a task that may be launched now by this thread, behind one other task at most, and hands it out.
-    #[inline(always)] // in one place
-    pub(super) fn append_running(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        let may_follow =
-            |first: &Handle| Self::may_follow(first, |first| held.bodies.are_home_of(first.shared_outcome()));
-        if !self.after[0].is_none_or(may_follow) {
-            return None;
-        }
-        let after = self.after[0].map(Handle::node);
-        held.graph.append_running(&self.spec(after.as_slice()))
-    }
-
-    #[inline(always)] // in one place
-    pub(super) fn submit_running(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
-        let can_begin = held.marks[usize::from(lane)].can_begin;
-        let shared = self.shared;
-        let (handle, launching) = self.into_launch(held, node, lane, can_begin);
-        shared.pump_from(held, launching);
-        handle
-    }
-
     /// Submits the task, and launches it behind the joins with the few tasks before it, if it may be launched now by
-    /// this thread. With the lock that is held, that is known.
+    /// this thread.
     #[inline(never)]
-    pub(super) fn submit_joining(self, known: Option<Held<'t>>) -> Result<Handle, Error> {
-        let mut held;
-        if let Some(known) = known {
-            held = known;
-        } else {
-            self.shared.may_enter()?;
-            held = self.shared.enter();
-            if !self.is_usual() || !held.may_launch_at_once() {
-                return self.submit_otherwise(held);
-            }
+    pub(super) fn submit_here(mut self) -> Result<Handle, Error> {
+        self.shared.may_enter()?;
+        let mut held = self.shared.enter();
+        if !self.is_usual() || !held.may_launch_at_once() {
+            return self.submit_otherwise(held);
         }
         let State { graph, bodies, marks, kit, .. } = &mut *held;
         let joins = &mut kit.get_or_insert_with(Kit::boxed).joins;
@@ -57,7 +30,7 @@ impl<'t> TaskBuilder<'t, '_> {
         let before = self.after.iter().map_while(|first| *first).map(|first| {
             Self::may_follow(first, |first| bodies.are_home_of(first.shared_outcome())).then(|| first.node())
         });
-        let Some((node, lane, own)) = graph.append_running_behind_joins(&self.spec(&[]), before, join) else {
+        let Some((node, lane, own)) = graph.append_running(&self.spec(&[]), before, join) else {
             return self.submit_otherwise(held);
         };
         let has_joins = own.is_some() || !joins.is_empty();
@@ -66,12 +39,12 @@ impl<'t> TaskBuilder<'t, '_> {
         let own = marks.mark_own(own.is_some());
         let shared = self.shared;
         let (handle, launching) = self.into_launch(&mut held, node, lane, can_begin);
-        shared.pump_from_joining(&mut held, launching, own);
+        shared.pump_from(&mut held, launching, own);
         Ok(handle)
     }
 
     /// The task has been handed out.
-    #[inline(always)] // most of the launch is known to its callers
+    #[inline(always)] // in one place
     fn into_launch(self, held: &mut State, node: NodeId, lane: u8, can_begin: Option<bool>) -> (Handle, Launching) {
         let (character, TaskBuilder { set, work, priority, .. }) = (self.character(), self);
         let body = held.bodies.add(node, set);
