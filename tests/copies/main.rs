@@ -1,39 +1,10 @@
 //! One suite for the copy layer: run on the software GPU, on the software GPU's own `libcuda.so.1`, and on a real GPU.
 //!
-//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig and doors this suite shares. `soft` (the
+//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, with the same fixture. `soft` (the
 //! default) runs every check on a fresh software GPU in virtual time, adds the trials that only a model can run
 //! (faults, inspection, a machine with one queue), and runs itself again as a child on the soft `libcuda.so.1` if
 //! that has been built. `cuda` runs the checks on the library that the loader finds.
 #![deny(unsafe_code)]
-
-// Shared with the conformance suite; neither suite needs all of it.
-#[allow(dead_code)]
-#[path = "../conformance/arm.rs"]
-mod arm;
-#[allow(dead_code)]
-#[path = "../conformance/failure.rs"]
-mod failure;
-#[path = "../conformance/loader.rs"]
-mod loader;
-#[allow(dead_code)]
-#[path = "../conformance/memory.rs"]
-mod memory;
-#[allow(dead_code)]
-#[path = "../conformance/place.rs"]
-mod place;
-#[allow(dead_code)]
-#[path = "../conformance/prng.rs"]
-mod prng;
-#[allow(dead_code)]
-#[path = "../conformance/rig.rs"]
-mod rig;
-#[path = "../conformance/trial.rs"]
-mod trial;
-#[path = "../conformance/watchdog.rs"]
-mod watchdog;
-#[allow(dead_code)]
-#[path = "../conformance/word.rs"]
-mod word;
 
 mod bed;
 mod checks;
@@ -51,12 +22,12 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Trial};
 use overtake::Options;
 use overtake::options::{Emulation, Transport, UrgentTransport};
-use testkit::patience;
+use testkit::fixture::{arm, failure, faulty, loader, memory, place, prng, rig, trial, word};
+use testkit::patience::Patience;
 
 use arm::Arm;
 use checks::{Case, bytes};
 use failure::Outcome;
-use patience::Patience;
 use rig::Rig;
 use trial::trial;
 

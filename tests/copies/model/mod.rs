@@ -6,13 +6,10 @@ pub mod captures;
 pub mod closing;
 pub mod deadlock;
 pub mod faults;
-#[allow(dead_code)] // shared with the suite of tasks, which needs more of it
-pub mod faulty;
 pub mod flat;
 pub mod guard;
 pub mod heaps;
 pub mod lull;
-mod machine;
 pub mod panics;
 pub mod peers;
 pub mod programs;
@@ -24,4 +21,4 @@ mod stall;
 pub mod turns;
 pub mod unpinned;
 
-use machine::{Held, on};
+use testkit::fixture::machine::{Held, on};

@@ -7,7 +7,6 @@ use toml::{Table, Value};
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
 const RANKS: [(&str, u8); 25] = [
     ("overtake-terms", 0),
-    ("overtake-testkit", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-stages", 0),
@@ -25,6 +24,7 @@ const RANKS: [(&str, u8); 25] = [
     ("overtake-softgpu-libcuda", 4),
     ("overtake-copies", 5),
     ("overtake-backend", 5),
+    ("overtake-testkit", 5),
     ("overtake", 6),
     ("overtake-shim", 7),
     ("overtake-preload", 8),
@@ -48,7 +48,10 @@ const STANDS_ON: [(&str, &[&str]); 6] = [
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
-    ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-cli"]),
+    (
+        "overtake-softgpu",
+        &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-testkit", "overtake-cli"],
+    ),
     ("overtake-backend", &["overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];

@@ -2,27 +2,21 @@
 //! `OVERTAKE_BACKEND=cuda` (then with `--test-threads=1`: to free memory waits for the kernels of other tests).
 #![allow(unsafe_code)] // launches and copies; the memory is described where it is made
 
-#[path = "feed/devices.rs"]
 mod devices;
-#[path = "feed/ends.rs"]
 mod ends;
-#[allow(dead_code)]
-#[path = "copies/model/faulty.rs"]
-mod faulty;
-#[path = "feed/futures.rs"]
 mod futures;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use backend::Backend;
-use faulty::Faulty;
 use overtake::hal::{Attribute, Code, Device, DevicePtr, Driver, HostAllocFlags, Module, Nanos, Stream, spawn};
 use overtake::options::Transport;
 use overtake::pipeline::{Error, Feed, FeedKernel, FeedOptions, FeedResult, FeedResults, FeedStage, Feeder};
 use overtake::task::{Kernel, Shape};
 use overtake::{Options, Overtake, Priority};
 use softgpu::SoftGpu;
+use testkit::fixture::faulty::Faulty;
 
 const BLOCKS: u32 = 6;
 const THREADS: u32 = 256;

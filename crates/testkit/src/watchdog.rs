@@ -1,4 +1,5 @@
 //! A limit in real time: a trial that hangs ends the process, with its name.
+#![allow(clippy::disallowed_methods)] // a thread of the test program's own, beside the device's time
 
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
