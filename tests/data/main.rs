@@ -30,7 +30,7 @@ fn driver(arm: Arm) -> Result<Arc<dyn Driver>, Failure> {
     }
 }
 
-fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
+fn check_trial(arm: Arm, name: &str, check: rig::Check) -> Trial {
     trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &driver(arm)?))
 }
 

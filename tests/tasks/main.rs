@@ -20,7 +20,7 @@ use testkit::patience::Patience;
 use arm::Arm;
 use trial::trial;
 
-fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
+fn check_trial(arm: Arm, name: &str, check: rig::Check) -> Trial {
     trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &arm.driver()?))
 }
 
