@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use hal::{Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Nanos, Stream, StreamFlags};
 use softgpu::SoftGpu;
 
-const PTX: &str = include_str!("../../../copies/src/kernel/copy.ptx");
+const PTX: &str = include_str!("../../../../copies/src/kernel/copy.ptx");
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 

@@ -1,10 +1,8 @@
 //! The order in which streams get an engine, seen from outside.
 
-mod support;
-
+use crate::support::{MIB, Pinned, enter, stream, upload};
 use hal::{Driver, EventFlags, MemOp, Nanos, Stream};
 use softgpu::{Payload, SoftGpu};
-use support::{MIB, Pinned, enter, stream, upload};
 
 fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, [Stream; 2]) {
     let gpu = SoftGpu::builder().payload(Payload::TimingOnly).build();
@@ -63,7 +61,7 @@ fn the_directions_have_engines_of_their_own() {
     upload(&gpu, device, host, 64 * MIB, bulk).unwrap();
     gpu.host().sleep(Nanos::from_us(50));
     let begin = gpu.host().now();
-    support::download(&gpu, Pinned::new(&gpu, MIB), device, 65_536, small).unwrap();
+    crate::support::download(&gpu, Pinned::new(&gpu, MIB), device, 65_536, small).unwrap();
     gpu.stream_synchronize(small).unwrap();
     assert!(gpu.host().now().since(begin).as_us() < 20.0);
     assert!(!gpu.stream_query(bulk).unwrap());
@@ -90,7 +88,7 @@ fn lets_in_the_copy_that_its_next_one_waits_for(between: impl Fn(&SoftGpu, Strea
     let (gpu, host, device, [first, second]) = ready();
     let gate = Pinned::new(&gpu, 4_096);
     let event = gpu.event_create(EventFlags::DISABLE_TIMING)?;
-    support::wait_for(&gpu, second, gate.device(), 1);
+    crate::support::wait_for(&gpu, second, gate.device(), 1);
     upload(&gpu, device, host, MIB, second)?;
     gpu.event_record(event, second)?;
     upload(&gpu, device, host, 64 * MIB, first)?;
@@ -111,7 +109,7 @@ fn the_engine_is_kept_for_no_copy_whose_stream_waits_for_another() {
     })
     .expect("a write between");
     lets_in_the_copy_that_its_next_one_waits_for(|gpu, stream| {
-        support::wait_for(gpu, stream, Pinned::new(gpu, 4_096).device(), 0);
+        crate::support::wait_for(gpu, stream, Pinned::new(gpu, 4_096).device(), 0);
     })
     .expect("a satisfied wait between");
 }
@@ -125,12 +123,12 @@ fn turns(small_streams: usize, copies: usize) -> String {
     let (bulk, word) = (stream(&gpu), gpu.mem_alloc(4).unwrap());
     let small: Vec<Stream> = (0..small_streams).map(|_| stream(&gpu)).collect();
     for _ in 0..4 {
-        support::download(&gpu, host, device, 64 * MIB, bulk).unwrap();
+        crate::support::download(&gpu, host, device, 64 * MIB, bulk).unwrap();
         gpu.mem_op(bulk, MemOp::write32(word, 1)).unwrap();
     }
     gpu.host().sleep(Nanos::from_us(1_500));
     for &small in &small {
-        (0..copies).for_each(|_| support::download(&gpu, host, device, 65_536, small).unwrap());
+        (0..copies).for_each(|_| crate::support::download(&gpu, host, device, 65_536, small).unwrap());
         gpu.mem_op(small, MemOp::write32(word, 1)).unwrap();
     }
     gpu.context_synchronize().unwrap();
@@ -162,12 +160,12 @@ fn longest_wait_turns(bulk_streams: usize) -> f64 {
         let (small, word) = (stream(&gpu), gpu.mem_alloc(4).unwrap());
         let bulk: Vec<Stream> = (0..bulk_streams).map(|_| stream(&gpu)).collect();
         for bulk in [&bulk; COPIES].into_iter().flatten() {
-            support::download(&gpu, host, device, 16 * MIB, *bulk).unwrap();
+            crate::support::download(&gpu, host, device, 16 * MIB, *bulk).unwrap();
             gpu.mem_op(*bulk, MemOp::write32(word, 1)).unwrap();
         }
         gpu.host().sleep(Nanos::from_us(500 + 16 * part));
         let began = gpu.host().now();
-        support::download(&gpu, host, device, 65_536, small).unwrap();
+        crate::support::download(&gpu, host, device, 65_536, small).unwrap();
         let end = gpu.event_create(EventFlags::DISABLE_TIMING).unwrap();
         gpu.event_record(end, small).unwrap();
         gpu.event_synchronize(end).unwrap();

@@ -1,10 +1,8 @@
 //! Injected faults fail where they should, and nowhere else.
 
-mod support;
-
+use crate::support::{MIB, Pinned, download, enter, stream, upload, wait_for};
 use hal::{Code, Device, Driver, MemOp, Nanos};
 use softgpu::{Direction, Fault, SoftGpu};
-use support::{MIB, Pinned, download, enter, stream, upload, wait_for};
 
 fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, hal::Stream) {
     let gpu = SoftGpu::builder().build();
@@ -45,15 +43,15 @@ fn operations_that_waited_for_an_idle_engine_go_on_when_its_copy_dies() {
     let other = gpu.process();
     enter(&other);
     let (theirs, target, bulk) =
-        (Pinned::new(&other, 64 * MIB), other.mem_alloc(64 * MIB).unwrap(), support::stream(&other));
-    let store = support::kernel(&other, "soft_store_u32");
+        (Pinned::new(&other, 64 * MIB), other.mem_alloc(64 * MIB).unwrap(), crate::support::stream(&other));
+    let store = crate::support::kernel(&other, "soft_store_u32");
     upload(&gpu, device, host, MIB, stream).unwrap();
     gpu.mem_op(stream, MemOp::write32(device, 7)).unwrap();
     upload(&other, target, theirs, 64 * MIB, bulk).unwrap();
     // The copy before the write is long over, and the copy of the other context is not.
     other.host().sleep(Nanos::from_us(500));
     assert!(!gpu.stream_query(stream).unwrap(), "the write waits for the copy of the other context");
-    support::launch(&other, store, 1, support::stream(&other), &[0, 1]).unwrap();
+    crate::support::launch(&other, store, 1, crate::support::stream(&other), &[0, 1]).unwrap();
     assert_eq!(other.context_synchronize().unwrap_err().code(), Code::ILLEGAL_ADDRESS);
     gpu.stream_synchronize(stream).expect("the other context has failed, and not this one");
 }
@@ -64,7 +62,7 @@ fn freed_memory_under_a_running_copy_is_an_illegal_address() {
     let gate = Pinned::new(&gpu, 4096);
     wait_for(&gpu, stream, gate.device(), 1);
     upload(&gpu, device, host, MIB, stream).unwrap();
-    gpu.mem_free_async(device, support::stream(&gpu)).unwrap();
+    gpu.mem_free_async(device, crate::support::stream(&gpu)).unwrap();
     gpu.host().sleep(hal::Nanos::from_ms(1));
     gate.store(1);
     assert_eq!(gpu.stream_synchronize(stream).unwrap_err().code(), Code::ILLEGAL_ADDRESS);

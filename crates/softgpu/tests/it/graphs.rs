@@ -1,10 +1,8 @@
 //! Graphs in the model: their lanes, the objects that they leave behind, and refusals.
 
-mod support;
-
+use crate::support::{MIB, Pinned, download, enter, stream, upload};
 use hal::{CaptureMode, Code, Driver, EventFlags, GraphExec, Stream, StreamFlags};
 use softgpu::{Payload, SoftGpu};
-use support::{MIB, Pinned, download, enter, stream, upload};
 
 const BYTES: u64 = 32 * MIB;
 
@@ -70,9 +68,9 @@ fn branches_run_side_by_side_and_leave_nothing() {
 fn kernels_of_a_graph_have_the_priority_of_their_captured_stream() {
     let gpu = SoftGpu::builder().build();
     enter(&gpu);
-    let (spin, low) = (support::kernel(&gpu, "soft_spin_ns"), stream(&gpu));
+    let (spin, low) = (crate::support::kernel(&gpu, "soft_spin_ns"), stream(&gpu));
     let high = gpu.stream_create(StreamFlags::NON_BLOCKING, -5).unwrap();
-    let large = |stream| support::launch(&gpu, spin, 100_000, stream, &[100_000]).unwrap();
+    let large = |stream| crate::support::launch(&gpu, spin, 100_000, stream, &[100_000]).unwrap();
     let urgent = captured(&gpu, high, || large(high)).unwrap();
     (0..16).for_each(|_| large(stream(&gpu)));
     let took_us = time_us(&gpu, urgent, low);

@@ -1,10 +1,8 @@
 //! Kernels: the budget of multiprocessors, the shared link, polling, and images that loading refuses.
 
-mod support;
-
+use crate::support::{MIB, Pinned, enter, kernel, launch, stream, upload};
 use hal::{Code, DevicePtr, Driver};
 use softgpu::{BUILTIN_PTX, Direction, Io, KernelSpec, Running, SoftGpu, Step};
-use support::{MIB, Pinned, enter, kernel, launch, stream, upload};
 
 /// A kernel that copies over a link in one move, as its parameters say.
 struct Mover {

@@ -1,13 +1,11 @@
 //! The driver's copies of pageable memory against the measurements on an H100 (1 GiB and 64 KiB copies, one thread).
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::{MIB, Pinned, enter, stream};
 use hal::{DevicePtr, Driver, Stream};
 use softgpu::{Payload, SoftGpu};
-use support::{MIB, Pinned, enter, stream};
 
 /// The model may be this far from a measurement.
 const WITHIN: f64 = 0.15;
@@ -83,7 +81,7 @@ fn pinned_copies_to_the_device_do_not_wait_for_pageable_ones() {
     let pinned = Pinned::new(&gpu, 64 << 10);
     let time = |gpu: &SoftGpu| {
         let begin = gpu.host().now();
-        support::upload(gpu, small, pinned, 64 << 10, urgent).unwrap();
+        crate::support::upload(gpu, small, pinned, 64 << 10, urgent).unwrap();
         gpu.stream_synchronize(urgent).unwrap();
         gpu.host().now().since(begin).as_us()
     };

@@ -1,10 +1,8 @@
 //! Copies and kernels between devices: rates by pair, engines of their own, and access.
 
-mod support;
-
+use crate::support::{MIB, Pinned, kernel, launch, stream, upload};
 use hal::{Code, Context, Device, DevicePtr, Driver, EventFlags, Stream};
 use softgpu::{Parameters, Payload, SoftGpu};
-use support::{MIB, Pinned, kernel, launch, stream, upload};
 
 const BULK: u64 = 64 * MIB;
 
@@ -115,7 +113,7 @@ fn a_kernel_reaches_another_device_only_with_access() {
     launch(gpu, store, 1, stream, &[far.0, 7]).unwrap();
     gpu.stream_synchronize(stream).unwrap();
     let back = Pinned::new(gpu, 4);
-    support::download(gpu, back, far, 4, stream).unwrap();
+    crate::support::download(gpu, back, far, 4, stream).unwrap();
     gpu.stream_synchronize(stream).unwrap();
     assert_eq!(back.load(), 7);
     launch(gpu, store, 1, stream, &[trio.memory[2].0, 7]).unwrap();

@@ -1,10 +1,8 @@
 //! Several processes and several devices.
 
-mod support;
-
+use crate::support::{MIB, Pinned, download, enter, stream, upload};
 use hal::{Code, Device, DevicePtr, Driver};
 use softgpu::SoftGpu;
-use support::{MIB, Pinned, download, enter, stream, upload};
 
 #[test]
 fn a_process_sees_nothing_of_another() {

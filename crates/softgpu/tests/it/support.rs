@@ -1,5 +1,4 @@
 //! Helpers of several test files.
-#![allow(dead_code)] // each test file uses its own part
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,14 +1,12 @@
 //! Host threads under the stepped clock: turns, outsiders, rescues, and the proof that all are stuck.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use crate::support::{MIB, Pinned, enter, stream, upload, wait_for};
 use hal::{Code, Driver, Nanos, Wait};
 use softgpu::SoftGpu;
-use support::{MIB, Pinned, enter, stream, upload, wait_for};
 
 fn ready() -> (SoftGpu, Arc<dyn Driver>) {
     let gpu = SoftGpu::builder().build();

@@ -1,17 +1,15 @@
 //! `Host::wait_until` under the stepped clock: which thread evaluates a condition, and the cost of a wait.
 
-mod support;
-
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
+use crate::support::{Pinned, enter, stream};
 use hal::{Driver, HostThread, MemOp, Nanos, Wait};
 use patience::Patience;
 use softgpu::SoftGpu;
-use support::{Pinned, enter, stream};
 use testkit::patience;
 
 fn ready() -> (SoftGpu, Arc<dyn Driver>) {
