@@ -2,8 +2,9 @@
 //! driver where it gives none.
 #![allow(unsafe_code)] // copies are unsafe: the memory outlives them
 
-#[path = "../../tests/fixtures/refused_threads.rs"]
-mod refused_threads;
+mod refused_threads {
+    testkit::refused_threads!();
+}
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -10,28 +10,18 @@
 //! made. A limit in real time, far longer than any check needs, ends a check that hangs.
 #![deny(unsafe_code)]
 
-mod arm;
 mod checks;
-mod failure;
-mod loader;
-mod memory;
-mod place;
 mod planted;
-mod prng;
-mod rig;
-mod trial;
-mod watchdog;
-mod word;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use testkit::patience;
+use testkit::fixture::{arm, failure, loader, memory, place, prng, rig, trial};
+use testkit::patience::Patience;
 
 use arm::Arm;
 use checks::Case;
-use patience::Patience;
 use trial::trial;
 
 /// The limit of the whole suite in a child.

@@ -116,10 +116,3 @@ impl Bed {
         same(&format!("{what}: transfers and their bytes, up and down"), &seen, &(uploads, downloads))
     }
 }
-
-impl From<overtake::task::Error> for Failure {
-    #[track_caller]
-    fn from(error: overtake::task::Error) -> Failure {
-        Failure::new(error)
-    }
-}

@@ -1,41 +1,9 @@
 //! One suite for arrays and computations: run on the software GPU, and on a real GPU.
 //!
-//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig this suite shares. `soft` (the default) runs
+//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, with the same fixture. `soft` (the default) runs
 //! every check on a fresh software GPU in virtual time, and adds the trials that only a model can run. `cuda` runs the
 //! checks on the library that the loader finds. The kernels are those of `crates/workloads`.
 #![deny(unsafe_code)]
-
-// Shared with the other suites; no suite needs all of it.
-#[allow(dead_code)]
-#[path = "../conformance/arm.rs"]
-mod arm;
-#[allow(dead_code)]
-#[path = "../conformance/failure.rs"]
-mod failure;
-#[allow(dead_code)]
-#[path = "../copies/model/faulty.rs"]
-mod faulty;
-#[path = "../copies/model/machine.rs"]
-mod machine;
-#[allow(dead_code)]
-#[path = "../conformance/memory.rs"]
-mod memory;
-#[allow(dead_code)]
-#[path = "../conformance/place.rs"]
-mod place;
-#[allow(dead_code)]
-#[path = "../conformance/prng.rs"]
-mod prng;
-#[allow(dead_code)]
-#[path = "../conformance/rig.rs"]
-mod rig;
-#[path = "../conformance/trial.rs"]
-mod trial;
-#[path = "../conformance/watchdog.rs"]
-mod watchdog;
-#[allow(dead_code)]
-#[path = "../conformance/word.rs"]
-mod word;
 
 mod bed;
 mod checks;
@@ -47,11 +15,11 @@ use std::sync::Arc;
 
 use hal::Driver;
 use libtest_mimic::{Arguments, Trial};
-use testkit::patience;
+use testkit::fixture::{arm, failure, faulty, machine, place, prng, rig, trial};
+use testkit::patience::Patience;
 
 use arm::Arm;
 use failure::Failure;
-use patience::Patience;
 use trial::trial;
 
 /// A driver that knows the kernels of the suite.
@@ -62,7 +30,7 @@ fn driver(arm: Arm) -> Result<Arc<dyn Driver>, Failure> {
     }
 }
 
-fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
+fn check_trial(arm: Arm, name: &str, check: rig::Check) -> Trial {
     trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &driver(arm)?))
 }
 

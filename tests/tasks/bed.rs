@@ -77,13 +77,6 @@ fn open_by(
     Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, overtake, kernels })
 }
 
-impl From<overtake::task::Error> for Failure {
-    #[track_caller]
-    fn from(error: overtake::task::Error) -> Failure {
-        Failure::new(error)
-    }
-}
-
 /// Waits until the condition holds, which may take the dispatcher's lock.
 #[track_caller]
 pub fn eventually(rig: &Rig, what: &str, condition: impl Fn() -> bool) -> Outcome {

@@ -1,41 +1,9 @@
 //! One suite for tasks and their dispatcher: run on the software GPU, and on a real GPU.
 //!
-//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig and doors this suite shares. `soft` (the
+//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, with the same fixture. `soft` (the
 //! default) runs every check on a fresh software GPU in virtual time, and adds the trials that only a model can run.
 //! `cuda` runs the checks on the library that the loader finds.
 #![deny(unsafe_code)]
-
-// Shared with the other suites; no suite needs all of it.
-#[allow(dead_code)]
-#[path = "../conformance/arm.rs"]
-mod arm;
-#[allow(dead_code)]
-#[path = "../conformance/failure.rs"]
-mod failure;
-#[allow(dead_code)]
-#[path = "../copies/model/faulty.rs"]
-mod faulty;
-#[path = "../copies/model/machine.rs"]
-mod machine;
-#[allow(dead_code)]
-#[path = "../conformance/memory.rs"]
-mod memory;
-#[allow(dead_code)]
-#[path = "../conformance/place.rs"]
-mod place;
-#[allow(dead_code)]
-#[path = "../conformance/prng.rs"]
-mod prng;
-#[allow(dead_code)]
-#[path = "../conformance/rig.rs"]
-mod rig;
-#[path = "../conformance/trial.rs"]
-mod trial;
-#[path = "../conformance/watchdog.rs"]
-mod watchdog;
-#[allow(dead_code)]
-#[path = "../conformance/word.rs"]
-mod word;
 
 mod bed;
 mod checks;
@@ -46,13 +14,13 @@ mod model;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use testkit::patience;
+use testkit::fixture::{arm, failure, faulty, machine, memory, place, prng, rig, trial, word};
+use testkit::patience::Patience;
 
 use arm::Arm;
-use patience::Patience;
 use trial::trial;
 
-fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
+fn check_trial(arm: Arm, name: &str, check: rig::Check) -> Trial {
     trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &arm.driver()?))
 }
 

@@ -2,9 +2,6 @@
 //! is made, and nothing has waited for those threads. One test, because a process has one layer.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives until the process ends
 
-#[path = "../../../tests/conformance/watchdog.rs"]
-mod watchdog;
-
 use std::cell::Cell;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
@@ -14,11 +11,10 @@ use copies::copy::Request;
 use hal::{
     Attribute, Context, Device, DevicePtr, Driver, HostAllocFlags, Launch, MemOp, Stream, StreamFlags, WaitCondition,
 };
-use patience::Patience;
 use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
-use testkit::patience;
-use watchdog::guarded;
+use testkit::patience::Patience;
+use testkit::watchdog::guarded;
 
 const BULK_BYTES: u64 = 17 << 20;
 const SMALL_BYTES: u64 = 64 << 10;

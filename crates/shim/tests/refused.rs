@@ -2,21 +2,19 @@
 //! none. One test, because a process has one layer.
 #![allow(unsafe_code)] // calls through the table
 
-#[path = "../../../tests/fixtures/refused_threads.rs"]
-mod refused_threads;
-#[path = "../../../tests/conformance/watchdog.rs"]
-mod watchdog;
+mod refused_threads {
+    testkit::refused_threads!();
+}
 
 use std::ffi::{CStr, c_int};
 use std::sync::{Arc, OnceLock};
 
 use hal::{Device, Driver};
-use patience::Patience;
 use refused_threads::REFUSED;
 use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
-use testkit::patience;
-use watchdog::guarded;
+use testkit::patience::Patience;
+use testkit::watchdog::guarded;
 
 fn gpu() -> &'static SoftGpu {
     static GPU: OnceLock<SoftGpu> = OnceLock::new();

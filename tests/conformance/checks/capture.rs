@@ -4,9 +4,9 @@ use hal::{
     CaptureMode, CaptureStatus, Code, DevicePtr, Event, EventFlags, HostAllocFlags, MemOp, Stream, StreamFlags,
     WaitCondition,
 };
+use testkit::fixture::attempt;
 
 use crate::failure::{Outcome, refused, same, same_bytes};
-use crate::memory::attempt;
 use crate::place::Buffer;
 use crate::rig::Rig;
 

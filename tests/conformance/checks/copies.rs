@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, DevicePtr};
+use testkit::fixture::attempt;
 
 use crate::failure::{Failure, Outcome, ensure, refused, same_bytes};
-use crate::memory::{Pinned, attempt};
+use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
 use crate::rig::Rig;

@@ -4,9 +4,9 @@ use hal::{
     Attribute, CaptureMode, Code, Device, DevicePtr, Event, EventFlags, Graph, HostAllocFlags, Module, Shape, Side,
     Stream, StreamFlags,
 };
+use testkit::fixture::attempt;
 
 use crate::failure::{Outcome, ensure, refused, same, same_bytes};
-use crate::memory::attempt;
 use crate::rig::Rig;
 
 /// An address that no allocation holds.

@@ -1,9 +1,9 @@
 //! Modules and kernels: the built-in ones exist on every driver.
 
 use hal::{Code, Function, Launch, Nanos};
+use testkit::fixture::attempt;
 
 use crate::failure::{Outcome, ensure, refused, same, same_bytes};
-use crate::memory::attempt;
 use crate::place::Buffer;
 use crate::rig::Rig;
 

@@ -1,5 +1,7 @@
 //! All checks, one file per noun.
 
+use testkit::fixture::trial::table;
+
 use crate::rig::Check;
 
 mod boxes;
@@ -36,20 +38,24 @@ pub struct Case {
     pub foreign: bool,
 }
 
-macro_rules! cases {
-    ($($noun:ident: $($check:ident)+;)+) => {
-        &[$($(Case {
-            name: concat!(stringify!($noun), "::", stringify!($check)),
-            check: $noun::$check,
-            devices: 1,
-            model_only: false,
-            foreign: false,
-        }),+),+]
-    };
+const fn plain(name: &'static str, check: Check) -> Case {
+    Case { name, check, devices: 1, model_only: false, foreign: false }
+}
+
+const fn of_two_devices(name: &'static str, check: Check) -> Case {
+    Case { devices: 2, ..plain(name, check) }
+}
+
+const fn model_only(name: &'static str, check: Check) -> Case {
+    Case { model_only: true, ..plain(name, check) }
+}
+
+const fn foreign(name: &'static str, check: Check) -> Case {
+    Case { foreign: true, ..plain(name, check) }
 }
 
 /// The checks that every driver with one device must pass.
-const PLAIN: &[Case] = cases! {
+const PLAIN: &[Case] = table! { plain;
     boxes: random_rectangles random_boxes tightly_packed in_stream_order empty_boxes;
     capture: status captured_work_does_not_run earlier_work_runs fork_and_join unjoined_fork synchronize_is_refused
         query_is_refused captured_event isolation begin_and_end_in_pairs ending_on_another_thread
@@ -90,30 +96,22 @@ const PLAIN: &[Case] = cases! {
     priorities: range inside_the_range clamped default_streams both_ends_work;
 };
 
-/// The checks that need more than one device, or a model.
-const SPECIAL: &[Case] = &[
-    Case { devices: 2, ..plain("copies::peer", copies::peer) },
-    Case { devices: 2, ..plain("peers::by_address", peers::by_address) },
-    Case { devices: 2, ..plain("peers::events_order_devices", peers::events_order_devices) },
-    Case { devices: 2, ..plain("peers::access_for_kernels", peers::access_for_kernels) },
-    Case { devices: 2, ..plain("contexts::last_release", contexts::last_release) },
-    Case { model_only: true, ..plain("errors::stale_handles", errors::stale_handles) },
-    foreign("external::memory_is_shared", external::memory_is_shared),
-    foreign("external::memory_refusals", external::memory_refusals),
-    foreign("external::timeline_orders_both", external::timeline_orders_both),
-    foreign("external::binary_is_taken", external::binary_is_taken),
-];
+const OF_TWO_DEVICES: &[Case] = table! { of_two_devices;
+    copies: peer;
+    peers: by_address events_order_devices access_for_kernels;
+    contexts: last_release;
+};
 
-const fn plain(name: &'static str, check: Check) -> Case {
-    Case { name, check, devices: 1, model_only: false, foreign: false }
-}
+const MODEL_ONLY: &[Case] = table! { model_only;
+    errors: stale_handles;
+};
 
-const fn foreign(name: &'static str, check: Check) -> Case {
-    Case { foreign: true, ..plain(name, check) }
-}
+const FOREIGN: &[Case] = table! { foreign;
+    external: memory_is_shared memory_refusals timeline_orders_both binary_is_taken;
+};
 
 pub fn all() -> impl Iterator<Item = Case> {
-    PLAIN.iter().chain(SPECIAL).copied()
+    [PLAIN, OF_TWO_DEVICES, MODEL_ONLY, FOREIGN].into_iter().flatten().copied()
 }
 
 /// Those with one of these names.

@@ -9,7 +9,7 @@ use overtake::heap::{Block, Heap, HeapOptions, Space};
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure, refused, same};
-use crate::model::faulty::Faulty;
+use crate::faulty::Faulty;
 use crate::place::Buffer;
 use crate::prng::Prng;
 use crate::rig::Rig;

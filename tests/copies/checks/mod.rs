@@ -30,10 +30,9 @@ mod turns;
 mod whole;
 mod words;
 
-use crate::failure::Outcome;
-use crate::rig::Rig;
+use testkit::fixture::trial::table;
 
-pub type Check = fn(&Rig) -> Outcome;
+use crate::rig::Check;
 
 /// A check with its name and its needs.
 #[derive(Clone, Copy)]
@@ -49,18 +48,19 @@ pub struct Case {
     pub devices: i32,
 }
 
-macro_rules! cases {
-    ($model_only:literal, $($noun:ident: $($check:ident)+;)+) => {
-        &[$($(Case {
-            name: concat!(stringify!($noun), "::", stringify!($check)),
-            check: $noun::$check,
-            model_only: $model_only,
-            devices: 1,
-        }),+),+]
-    };
+const fn plain(name: &'static str, check: Check) -> Case {
+    Case { name, check, model_only: false, devices: 1 }
 }
 
-const PLAIN: &[Case] = cases! { false,
+const fn model_only(name: &'static str, check: Check) -> Case {
+    Case { model_only: true, ..plain(name, check) }
+}
+
+const fn of_two_devices(name: &'static str, check: Check) -> Case {
+    Case { devices: 2, ..plain(name, check) }
+}
+
+const PLAIN: &[Case] = table! { plain;
     bounds: beyond_device_memory a_batch_beyond_device_memory;
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
@@ -93,7 +93,7 @@ const PLAIN: &[Case] = cases! { false,
     whole: lasts_until_bulk_has_ended ends_as_natively has_no_more_kernels_than_carriers is_not_what_is_staged;
 };
 
-const MODEL_ONLY: &[Case] = cases! { true,
+const MODEL_ONLY: &[Case] = table! { model_only;
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
     requests: tickets_serve_several;
@@ -114,12 +114,10 @@ const MODEL_ONLY: &[Case] = cases! { true,
     passing: streams_release_each_other;
 };
 
-const OF_TWO_DEVICES: &[Case] = &[
-    Case { name: "across::two_devices", check: across::two_devices, model_only: false, devices: 2 },
-    Case { name: "peers::between_devices", check: peers::between_devices, model_only: false, devices: 2 },
-    Case { name: "peers::not_the_host", check: peers::not_the_host, model_only: false, devices: 2 },
-    Case { name: "peers::another_device", check: peers::another_device, model_only: false, devices: 2 },
-];
+const OF_TWO_DEVICES: &[Case] = table! { of_two_devices;
+    across: two_devices;
+    peers: between_devices not_the_host another_device;
+};
 
 pub fn all() -> impl Iterator<Item = Case> {
     PLAIN.iter().chain(MODEL_ONLY).chain(OF_TWO_DEVICES).copied()

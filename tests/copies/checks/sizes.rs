@@ -12,13 +12,14 @@ use hal::{Code, Shape, Side, Stream};
 use overtake::copy::Request;
 use overtake::options::{Transport, UrgentTransport};
 use overtake::{Options, Overtake, PriorityStream};
+use testkit::fixture::attempt;
 
 use super::guard;
 use crate::bed;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
-use crate::memory::{Pinned, attempt};
+use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::prng::Prng;
 use crate::rig::Rig;

@@ -8,9 +8,9 @@ use overtake::buffer::{DeviceBuffer, PinnedBuffer};
 use softgpu::SoftGpu;
 
 use super::Held;
-use super::faulty::Faulty;
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::Faulty;
 use crate::lane::level;
 use crate::model::on;
 use crate::rig::Rig;

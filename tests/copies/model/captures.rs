@@ -6,10 +6,10 @@ use hal::{Code, Device, Driver};
 use overtake::Overtake;
 use overtake::copy::{Plan, Reason};
 
-use super::faulty::Faulty;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Outcome, ensure, same, same_bytes};
+use crate::faulty::Faulty;
 use crate::lane::level;
 use crate::model::on;
 

@@ -8,11 +8,11 @@ use overtake::options::Transport;
 use overtake::{Options, Overtake};
 use softgpu::{Fault, SoftGpu};
 
-use super::faulty::{Faulty, INJECTED};
 use crate::bed;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::{Faulty, INJECTED};
 use crate::lane::{Lane, level};
 use crate::model::{Held, on};
 use crate::rig::Rig;

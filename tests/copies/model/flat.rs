@@ -49,7 +49,7 @@ fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
 }
 
 /// The only trial that a child runs, because other trials' memory would be counted.
-pub const NAME: &str = "flat::memory";
+const NAME: &str = "flat::memory";
 
 /// The variable that marks a child.
 const CHILD_VARIABLE: &str = "OVERTAKE_COPIES_CHILD";

@@ -7,11 +7,11 @@ use overtake::Overtake;
 use overtake::copy::{CopyHandle, Plan, Reason};
 use softgpu::{Connections, SoftGpu};
 
-use super::faulty::{Faulty, INJECTED};
 use crate::bed;
 use crate::checks::guard::{BYTES, Filled, options};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::model::{Held, on};
 use crate::place::Side;

@@ -8,8 +8,8 @@ use overtake::heap::{Heap, HeapOptions, Space};
 use softgpu::{Fault, SoftGpu};
 
 use super::Held;
-use super::faulty::{Faulty, INJECTED};
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::{Faulty, INJECTED};
 use crate::model::on;
 use crate::rig::Rig;
 

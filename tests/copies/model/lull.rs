@@ -6,10 +6,10 @@ use hal::{Code, Device, Driver};
 use overtake::Overtake;
 use overtake::copy::Plan;
 
-use super::faulty::Faulty;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Outcome, same};
+use crate::faulty::Faulty;
 use crate::lane::level;
 use crate::model::on;
 use crate::streams::{LONG, Streams, URGENT_BYTES};

@@ -12,8 +12,8 @@ use crate::bed;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::Faulty;
 use crate::lane::{Lane, level};
-use crate::model::faulty::Faulty;
 use crate::model::on;
 use crate::place::Side;
 

@@ -6,12 +6,12 @@ use hal::{Code, Driver, Function};
 use overtake::copy::{CopyQueue, Plan, Reason};
 use overtake::{Options, Overtake, PriorityStream};
 
-use super::faulty::{Faulty, INJECTED};
 use super::{Held, on};
 use crate::bed;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};

@@ -7,11 +7,11 @@ use overtake::copy::{Plan, Reason};
 use overtake::{Overtake, PriorityStream};
 use softgpu::SoftGpu;
 
-use super::faulty::{Faulty, INJECTED};
 use crate::bed;
 use crate::checks::staging::{staging, warm_up};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::model::{Held, on};
 use crate::place::Buffer;

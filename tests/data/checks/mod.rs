@@ -32,19 +32,12 @@ mod transfers;
 mod views;
 mod workspaces;
 
-use crate::failure::Outcome;
-use crate::rig::Rig;
+use testkit::fixture::trial::{named, table};
 
-pub type Check = fn(&Rig) -> Outcome;
-
-macro_rules! checks {
-    ($($noun:ident: $($check:ident)+;)+) => {
-        &[$($((concat!(stringify!($noun), "::", stringify!($check)), $noun::$check as Check)),+),+]
-    };
-}
+use crate::rig::Check;
 
 /// The noun and the property, such as `transfers::made_once`, and the check.
-pub const ALL: &[(&str, Check)] = checks! {
+pub const ALL: &[(&str, Check)] = table! { named;
     adopted: is_used_where_it_lies has_its_results_at_the_end is_never_moved_out
         has_the_results_beside_a_failure;
     cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers of_the_writer_of_a_part

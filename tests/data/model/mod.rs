@@ -7,6 +7,8 @@ mod real_time;
 mod storms;
 mod urgency;
 
+use testkit::fixture::trial::{named, table};
+
 use crate::failure::{Failure, Outcome};
 use crate::machine;
 use crate::rig::Rig;
@@ -14,27 +16,15 @@ use crate::rig::Rig;
 pub type OnModel = fn() -> Outcome;
 
 /// Checks that need the model.
-pub const ALL: &[(&str, OnModel)] = &[
-    ("faults::of_an_upload", faults::of_an_upload),
-    ("faults::of_a_download", faults::of_a_download),
-    ("faults::of_a_crossing", faults::of_a_crossing),
-    ("faults::every_call", faults::every_call),
-    ("faults::every_call_on_two", faults::every_call_on_two),
-    ("faults::every_call_elsewhere", faults::every_call_elsewhere),
-    ("kept::nothing", kept::nothing),
-    ("kept::nothing_of_a_run_elsewhere", kept::nothing_of_a_run_elsewhere),
-    ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
-    ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
-    ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
-    ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
-    ("real_time::functions_submit", real_time::functions_submit),
-    ("real_time::serial_submissions", real_time::serial_submissions),
-    ("storms::in_real_time", storms::in_real_time),
-    ("storms::calls_fail", storms::calls_fail),
-    ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
-    ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
-    ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),
-];
+pub const ALL: &[(&str, OnModel)] = table! { named;
+    faults: of_an_upload of_a_download of_a_crossing every_call every_call_on_two every_call_elsewhere;
+    kept: nothing nothing_of_a_run_elsewhere a_closed_dispatcher a_task_of_another_set_is_left
+        a_wait_without_end_is_told;
+    overlap: more_chains_than_lanes;
+    real_time: functions_submit serial_submissions;
+    storms: in_real_time calls_fail;
+    urgency: a_function_begins_at_once its_bytes_overtake_bulk a_shared_transfer_is_lifted;
+};
 
 /// Runs a check on a fresh software GPU that knows the kernels of the suite.
 fn on<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> Result<T, Failure> {

@@ -30,19 +30,12 @@ mod templates;
 pub mod threads;
 mod volleys;
 
-use crate::failure::Outcome;
-use crate::rig::Rig;
+use testkit::fixture::trial::{named, table};
 
-pub type Check = fn(&Rig) -> Outcome;
-
-macro_rules! checks {
-    ($($noun:ident: $($check:ident)+;)+) => {
-        &[$($((concat!(stringify!($noun), "::", stringify!($check)), $noun::$check as Check)),+),+]
-    };
-}
+use crate::rig::Check;
 
 /// The noun and the property, such as `chains::bytes`, and the check.
-pub const ALL: &[(&str, Check)] = checks! {
+pub const ALL: &[(&str, Check)] = table! { named;
     admissions: a_frame_waits_and_may_be_replaced a_place_is_free_when_the_work_has_ended none_is_lost
         the_urgent_goes_first not_among_members;
     beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order

@@ -19,13 +19,6 @@ use crate::rig::Rig;
 const BYTES: u64 = 64 << 10;
 const FRAMES: u32 = 20;
 
-impl From<Error> for Failure {
-    #[track_caller]
-    fn from(error: Error) -> Failure {
-        Failure::new(error)
-    }
-}
-
 /// A pipeline whose buffers are of two heaps.
 struct Line {
     bed: Bed,

@@ -7,7 +7,6 @@ use toml::{Table, Value};
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
 const RANKS: [(&str, u8); 32] = [
     ("overtake-terms", 0),
-    ("overtake-testkit", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-stages", 0),
@@ -27,6 +26,7 @@ const RANKS: [(&str, u8); 32] = [
     ("overtake-backend", 5),
     ("overtake-plan", 5),
     ("overtake-memory", 6),
+    ("overtake-testkit", 6),
     ("overtake-profile", 7),
     ("overtake-tasks", 7),
     ("overtake-arrays", 8),
@@ -56,7 +56,10 @@ const STANDS_ON: [(&str, &[&str]); 7] = [
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
-    ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-cli"]),
+    (
+        "overtake-softgpu",
+        &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-testkit", "overtake-cli"],
+    ),
     ("overtake-backend", &["overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];

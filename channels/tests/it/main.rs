@@ -1,0 +1,10 @@
+//! Tests of channels, a file for each subject.
+
+mod breaker;
+mod failures;
+mod probe;
+mod room;
+mod shape;
+mod share;
+mod support;
+mod watchdog;
