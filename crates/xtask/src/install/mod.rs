@@ -1,10 +1,14 @@
-//! `install`: puts the built files where compilers, the loader, Python and users look for them; and `uninstall`.
+//! `install`: puts the built files where compilers, the loader, Python and users look for them. `uninstall` takes them
+//! away, and `wheel` packs them for pip.
 
+mod glibc;
 mod python;
 mod receipt;
 mod request;
 mod strip;
 mod tree;
+pub mod wheel;
+mod zig;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
