@@ -147,12 +147,13 @@ def _declared(library):
     return library
 
 
-def say_once(text):
+def say_once(text, frames=3):
+    """Warns of the line that is so many frames up: that of the program."""
     with _lock:
         if text in _said:
             return
         _said.add(text)
-    warnings.warn(text, RuntimeWarning, stacklevel=3)
+    warnings.warn(text, RuntimeWarning, stacklevel=frames)
 
 
 def need(strict):
@@ -165,7 +166,7 @@ def need(strict):
         )
         if strict:
             raise Unavailable(text)
-        say_once(text)
+        say_once(text, frames=4)
     return library
 
 

@@ -48,6 +48,7 @@ class WithoutLibrary(unittest.TestCase):
             self.assertEqual(overtake_gpu.priorities(), 0)
         self.assertEqual([warning.category for warning in said], [RuntimeWarning])
         self.assertIn("cargo xtask install", str(said[0].message))
+        self.assertEqual(said[0].filename, __file__)
         self.assertFalse(overtake_gpu.available())
         self.assertIsNone(overtake_gpu.deployment())
         self.assertIsNone(overtake_gpu.version())
@@ -137,7 +138,7 @@ class WithLibrary(unittest.TestCase):
             for _ in range(2):
                 with overtake_gpu.priority(5):
                     pass
-        self.assertEqual(len(said), 1)
+        self.assertEqual([each.filename for each in said], [__file__])
         self.assertIn("overtake run", str(said[0].message))
 
     def test_scopes_nest_and_belong_to_threads(self):
