@@ -3,8 +3,8 @@ order by a token. The same program in C, C++ and Rust stands beside it; all four
 
 import ctypes
 
-import overtake
-from overtake import discard, read, write
+import overtake_gpu
+from overtake_gpu import discard, read, write
 
 SHORT = 0.02
 
@@ -17,16 +17,16 @@ def open_device() -> None:
         raise SystemExit(f"there is no GPU: CUDA's errors are {codes}")
 
 
-def tell(name: str, task: overtake.Task[None]) -> None:
+def tell(name: str, task: overtake_gpu.Task[None]) -> None:
     try:
         task.wait()
         print(f"{name}: it has ended")
-    except overtake.TaskError as error:
+    except overtake_gpu.TaskError as error:
         print(f"{name}: {error}")
 
 
 open_device()
-with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     numbers = arrays.array_of([1, 2, 3], "int32")
     twice, total, table = (arrays.array(count, "int32") for count in (3, 1, 1))
 
@@ -65,7 +65,7 @@ with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     tell("parse", arrays.host("parse", fail, discard(table)))
     try:
         table.tolist()
-    except overtake.TaskError as error:
+    except overtake_gpu.TaskError as error:
         print("table:", error)  # its contents are lost
     with table.overwrite() as elements:
         elements[0] = 5

@@ -3,7 +3,7 @@ leave. The same program in C, C++ and Rust stands beside it; all four print `pip
 
 import ctypes
 
-import overtake
+import overtake_gpu
 
 SIZE = 4096
 SHORT = 0.02
@@ -17,24 +17,24 @@ def open_device() -> None:
         raise SystemExit(f"there is no GPU: CUDA's errors are {codes}")
 
 
-def shoot(producer: overtake.Producer, value: int) -> None:
+def shoot(producer: overtake_gpu.Producer, value: int) -> None:
     with producer.acquire() as frame:  # this pipeline keeps every frame
         frame.bytes[:] = bytes([value]) * frame.size
         frame.upload()
 
 
-def view(consumer: overtake.Consumer) -> None:
+def view(consumer: overtake_gpu.Consumer) -> None:
     with consumer.wait() as frame:
         frame.download().wait()
         print(f"frame {frame.number} has {frame.bytes[-1]}")
 
 
-def fail(lane: overtake.Lane) -> None:
+def fail(lane: overtake_gpu.Lane) -> None:
     raise ValueError("the cable is out")
 
 
 open_device()
-with overtake.Dispatcher() as dispatcher:
+with overtake_gpu.Dispatcher() as dispatcher:
     tasks = dispatcher.tasks()
     line, other = (tasks.pipeline("camera", SIZE, stages=2) for _ in range(2))
     producer, consumer = line.producer, line.consumer
@@ -63,7 +63,7 @@ with overtake.Dispatcher() as dispatcher:
         frame.kernel("shoot", fail)
     try:
         view(consumer)
-    except overtake.FrameError as error:
+    except overtake_gpu.FrameError as error:
         print("consumer:", error)  # the next call is about the next frame
 
     shoot(producer, 13)
@@ -71,11 +71,11 @@ with overtake.Dispatcher() as dispatcher:
     view(consumer)
     try:
         view(consumer)
-    except overtake.Ended:
+    except overtake_gpu.Ended:
         print("consumer: the producer has left")
 
     other.consumer.leave()
     try:
         shoot(other.producer, 0)
-    except overtake.Ended as error:
+    except overtake_gpu.Ended as error:
         print("producer:", error)

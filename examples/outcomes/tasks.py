@@ -3,7 +3,7 @@ in C, C++ and Rust stands beside it; all four print `tasks.txt`."""
 
 import ctypes
 
-import overtake
+import overtake_gpu
 
 SIZE = 4096
 SHORT = 0.02
@@ -18,7 +18,7 @@ def open_device() -> None:
         raise SystemExit(f"there is no GPU: CUDA's errors are {codes}")
 
 
-def copies(tasks: overtake.Tasks) -> None:
+def copies(tasks: overtake_gpu.Tasks) -> None:
     """Half of the memory goes to the device, is copied there to the other half, and all of it comes back."""
     pinned, memory, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(2 * SIZE)
     if cuda.cuMemHostAlloc(ctypes.byref(pinned), size, 0) or cuda.cuMemAlloc_v2(ctypes.byref(memory), size):
@@ -32,11 +32,11 @@ def copies(tasks: overtake.Tasks) -> None:
     print(f"download: {found[0]} {found[-1]}")
 
 
-def tell(name: str, task: overtake.Task[None]) -> None:
+def tell(name: str, task: overtake_gpu.Task[None]) -> None:
     try:
         task.wait()
         print(f"{name}: it has ended")
-    except overtake.TaskError as error:
+    except overtake_gpu.TaskError as error:
         print(f"{name}: {error}")
 
 
@@ -45,7 +45,7 @@ def fail() -> None:
 
 
 open_device()
-with overtake.Dispatcher(tasks_max=8) as dispatcher:
+with overtake_gpu.Dispatcher(tasks_max=8) as dispatcher:
     tasks = dispatcher.tasks()
     copies(tasks)
 
@@ -70,11 +70,11 @@ with overtake.Dispatcher(tasks_max=8) as dispatcher:
     try:
         while True:
             tasks.host("behind", lambda: None, after=gate)
-    except overtake.Error as error:
+    except overtake_gpu.Error as error:
         print(f"full: {error}")
     try:
         tasks.host("behind", lambda: None, after=gate, room_timeout=SHORT)
-    except overtake.Error as error:
+    except overtake_gpu.Error as error:
         if error.name != "OVERTAKE_ERROR_WOULD_BLOCK":
             raise
         print(f"full: there is no room within {SHORT * 1000:.0f} ms")

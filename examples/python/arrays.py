@@ -8,7 +8,7 @@ import ctypes
 import pathlib
 import sys
 
-import overtake
+import overtake_gpu
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "crates/workloads/src/workloads.ptx"
 COUNT, THREADS = 1 << 16, 256
@@ -25,7 +25,7 @@ def open_device():
 
 open_device()
 text = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else KERNELS).read_text(encoding="utf-8")
-with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     add = arrays.kernel(text, "work_add", "const pointer, const pointer, pointer, uint32")
     x, y = arrays.array_of(range(COUNT)), arrays.array_of([1.0] * COUNT)
     twice_x, twice_y, total = (arrays.array(COUNT) for _ in range(3))

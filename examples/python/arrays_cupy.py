@@ -6,8 +6,8 @@ their differences. It needs CuPy and a GPU.
 
 import cupy
 
-import overtake
-from overtake import read_write
+import overtake_gpu
+from overtake_gpu import read_write
 
 COUNT, THREADS = 1 << 16, 256
 BLOCKS = COUNT // THREADS
@@ -24,7 +24,7 @@ extern "C" __global__ void reduce(const float *x, const float *y, float *total, 
 """
 
 ours, theirs = cupy.full(COUNT, 3, dtype=cupy.float32), cupy.full(COUNT, 2, dtype=cupy.float32)
-with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     square = arrays.kernel_of(cupy.RawKernel(SOURCE, "square"), "square", "pointer, sint32")
     signature = "const pointer, const pointer, pointer, sint32"
     reduce = arrays.kernel_of(cupy.RawKernel(SOURCE, "reduce"), "reduce", signature)

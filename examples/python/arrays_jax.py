@@ -10,7 +10,7 @@ import sys
 import jax
 import jax.numpy
 
-import overtake
+import overtake_gpu
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "crates/workloads/src/workloads.ptx"
 COUNT, THREADS = 1 << 20, 256
@@ -27,7 +27,7 @@ def open_device():
 given = jax.block_until_ready(jax.numpy.arange(COUNT, dtype=jax.numpy.float32))
 open_device()
 text = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else KERNELS).read_text(encoding="utf-8")
-with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     add = arrays.kernel(text, "work_add", "const pointer, const pointer, discard pointer, uint32")
     x, y = arrays.adopt(given), arrays.array(COUNT)
     add(COUNT // THREADS, THREADS)(x, x, y, COUNT)

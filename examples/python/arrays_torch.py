@@ -5,8 +5,8 @@
 
 import torch
 
-import overtake
-from overtake import discard, read, read_write
+import overtake_gpu
+from overtake_gpu import discard, read, read_write
 
 COUNT = 1 << 20
 
@@ -17,7 +17,7 @@ def times_three(lane, source, target):
 
 
 given = torch.arange(COUNT, dtype=torch.float32, device="cuda")
-with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
     x, y = arrays.adopt(given), arrays.array(COUNT)
     arrays.launch("times three", times_three, read(x), discard(y), priority=3)
     with y.on_device() as view:

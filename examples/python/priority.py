@@ -9,7 +9,7 @@ import importlib.util
 import statistics
 import time
 
-import overtake
+import overtake_gpu
 
 BULK_BYTES = 256 << 20
 SMALL_BYTES = 64 << 10
@@ -29,18 +29,18 @@ def with_torch():
     weights_on_device, token_on_device = weights.cuda(), token.cuda()
     loader, worker = torch.cuda.Stream(), torch.cuda.Stream()
 
-    overtake.set_stream_priority(loader, 1)  # all copies of this stream are bulk
+    overtake_gpu.set_stream_priority(loader, 1)  # all copies of this stream are bulk
     times_us = []
     for _ in range(ROUNDS):
         with torch.cuda.stream(loader):
             weights_on_device.copy_(weights, non_blocking=True)
         began = time.perf_counter()
-        with torch.cuda.stream(worker), overtake.priority(5):  # this thread's copies in the block are urgent
+        with torch.cuda.stream(worker), overtake_gpu.priority(5):  # this thread's copies in the block are urgent
             token_on_device.copy_(token, non_blocking=True)
         worker.synchronize()
         times_us.append((time.perf_counter() - began) * 1e6)
         loader.synchronize()
-    overtake.set_stream_priority(loader, 0)
+    overtake_gpu.set_stream_priority(loader, 0)
     summary("PyTorch, 64 KiB behind 256 MiB", times_us)
 
 
@@ -53,8 +53,8 @@ def with_cupy():
     weights_on_device, token_on_device = cupy.empty_like(weights), cupy.empty_like(token)
     loader, worker = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
 
-    overtake.set_stream_priority(loader, 1)
-    overtake.set_stream_priority(worker, 5)  # by stream; PyTorch above goes by thread
+    overtake_gpu.set_stream_priority(loader, 1)
+    overtake_gpu.set_stream_priority(worker, 5)  # by stream; PyTorch above goes by thread
     times_us = []
     for _ in range(ROUNDS):
         weights_on_device.set(weights, stream=loader)
@@ -64,20 +64,20 @@ def with_cupy():
         times_us.append((time.perf_counter() - began) * 1e6)
         loader.synchronize()
     for stream in (loader, worker):
-        overtake.set_stream_priority(stream, 0)
+        overtake_gpu.set_stream_priority(stream, 0)
     summary("CuPy, 64 KiB behind 256 MiB", times_us)
 
 
 def main():
     found = [name for name in ("torch", "cupy") if importlib.util.find_spec(name)]
-    print(f"overtake {overtake.version()}, deployment {overtake.deployment()}, libraries {found}")
+    print(f"overtake {overtake_gpu.version()}, deployment {overtake_gpu.deployment()}, libraries {found}")
     if "torch" in found:
         with_torch()
     if "cupy" in found:
         with_cupy()
     if not found:
         print("neither PyTorch nor CuPy is installed: nothing to copy")
-    print(overtake.statistics())
+    print(overtake_gpu.statistics())
 
 
 if __name__ == "__main__":

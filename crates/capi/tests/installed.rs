@@ -165,7 +165,7 @@ fn python_finds_the_library() -> Result<(), Failed> {
     let prefix = install("installed_python");
     let mut python = common::program("python3".as_ref());
     python.env("PYTHONPATH", prefix.join("lib/overtake/python"));
-    python.args(["-B", "-c", "import overtake; print(overtake.version(), overtake.deployment())"]);
+    python.args(["-B", "-c", "import overtake_gpu; print(overtake_gpu.version(), overtake_gpu.deployment())"]);
     assert_eq!(common::run(&mut python).as_deref(), Ok(concat!(env!("CARGO_PKG_VERSION"), " c\n")));
     Ok(())
 }

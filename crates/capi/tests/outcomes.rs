@@ -65,11 +65,12 @@ fn python(program: &str, folder: &Path) -> Result<String, Failed> {
     }
 }
 
-/// The programs and `overtake.pyi` by `mypy --strict`.
+/// The programs and the types of the package by `mypy --strict`.
 fn types() -> Result<(), Failed> {
     let mut mypy = Command::new("mypy");
     mypy.args(["--strict", "--cache-dir", "/dev/null"]).env("MYPYPATH", common::here().join("python"));
-    mypy.args(PROGRAMS.map(|program| source(program, "py"))).arg(common::here().join("python/overtake.pyi"));
+    mypy.args(PROGRAMS.map(|program| source(program, "py")))
+        .arg(common::here().join("python/overtake_gpu/__init__.pyi"));
     let output = mypy.output()?;
     match output.status.success() {
         true => Ok(()),

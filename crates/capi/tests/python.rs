@@ -1,4 +1,4 @@
-//! `overtake.py` by its own tests: without the library, with it, and beside a stand-in for the drop-in.
+//! The Python package by its own tests: without the library, with it, and beside a stand-in for the drop-in.
 
 mod common;
 
@@ -59,7 +59,7 @@ fn pipelines() -> Result<(), Failed> {
     cases_of("test_pipelines.py", "Pipelines", |python| on_the_software_gpu(python, &folder))?;
     let page = std::fs::read_to_string(common::here().join("../../docs/pipelines.md"))?;
     let open = "import test_overtake\ntest_overtake.Device()\n";
-    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake")))?;
+    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake_gpu")))?;
     let mut python = common::program("python3".as_ref());
     python.arg("-B").arg(folder.join("page.py"));
     let paths = ["python", "tests/python"].map(|path| common::here().join(path));
@@ -71,7 +71,7 @@ fn pipelines() -> Result<(), Failed> {
     }
 }
 
-/// `overtake.pyi` against the modules.
+/// The stub against the modules, and the modules against their order.
 fn types() -> Result<(), Failed> {
     cases_of("test_types.py", "Types", |_| ())
 }
@@ -85,6 +85,13 @@ fn templates() -> Result<(), Failed> {
 
 fn kernels() -> PathBuf {
     common::here().join("../workloads/src/workloads.ptx")
+}
+
+fn arguments() -> Result<(), Failed> {
+    let folder = common::folder("python_arguments");
+    cases_of("test_arguments.py", "Arguments", |python| {
+        on_the_software_gpu(python.env("KERNELS_PTX", kernels()), &folder);
+    })
 }
 
 fn interrupts() -> Result<(), Failed> {
@@ -106,7 +113,7 @@ fn programs_with_arrays() -> Result<(), Failed> {
     let folder = common::folder("python_page_of_arrays");
     let page = std::fs::read_to_string(common::here().join("../../docs/data.md"))?;
     let open = "import test_overtake\ntest_overtake.Device()\n";
-    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake")))?;
+    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake_gpu")))?;
     std::fs::copy(kernels(), folder.join("kernels.ptx"))?;
     let example = common::here().join("../../examples/python/arrays.py");
     let says = [(folder.join("page.py"), "3.0 196608.0\n"), (example, "2 arrays went to the device, 1 came back\n")];
@@ -128,7 +135,7 @@ fn programs_with_arrays() -> Result<(), Failed> {
 fn program_with_tasks() -> Result<(), Failed> {
     let folder = common::folder("python_page_of_tasks");
     let page = std::fs::read_to_string(common::here().join("../../docs/tasks.md"))?;
-    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake"))?;
+    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake_gpu"))?;
     let mut python = common::program("python3".as_ref());
     python.arg("-B").arg(common::here().join("tests/python/run_tasks.py")).arg(folder.join("page.py"));
     python.env("PYTHONPATH", common::here().join("python"));
@@ -136,6 +143,24 @@ fn program_with_tasks() -> Result<(), Failed> {
     match common::run(&mut python)?.as_str() {
         "1048576 bytes came back\n" => Ok(()),
         said => Err(format!("it says {said:?}").into()),
+    }
+}
+
+/// The programs of the first page about Python, which open the device themselves.
+fn programs_of_the_first_page() -> Result<(), Failed> {
+    let folder = common::folder("python_first_page");
+    let page = std::fs::read_to_string(common::here().join("../../docs/python.md"))?;
+    let programs = pages::blocks(&page, "python");
+    let said = programs.iter().map(|program| {
+        std::fs::write(folder.join("page.py"), program)?;
+        let mut python = common::program("python3".as_ref());
+        python.arg("-B").arg(folder.join("page.py")).env("PYTHONPATH", common::here().join("python"));
+        on_the_software_gpu(&mut python, &folder);
+        Ok(common::run(&mut python)?)
+    });
+    match said.collect::<Result<String, Failed>>()?.as_str() {
+        "499500\n1998.0\n10 frames\n" => Ok(()),
+        said => Err(format!("they say {said:?}").into()),
     }
 }
 
@@ -161,7 +186,7 @@ fn program_of(page: &'static str, name: &str) -> Result<(), Failed> {
     let folder = common::folder(name);
     let (driver, library) = (common::driver(&folder), common::library(&folder));
     let page = std::fs::read_to_string(common::here().join(page))?;
-    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake"))?;
+    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake_gpu"))?;
     let mut python = common::program("python3".as_ref());
     python.arg("-B").arg(common::here().join("tests/python/run_page.py")).arg(folder.join("page.py"));
     python.env("PYTHONPATH", common::here().join("python"));
@@ -183,12 +208,14 @@ fn main() {
         trial("tasks", tasks),
         trial("futures", futures),
         trial("arrays", arrays),
+        trial("arguments", arguments),
         trial("interrupts", interrupts),
         trial("pipelines", pipelines),
         trial("templates", templates),
         trial("types", types),
         trial("programs_with_arrays", programs_with_arrays),
         trial("program_with_tasks", program_with_tasks),
+        trial("programs_of_the_first_page", programs_of_the_first_page),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
         trial("program_of_the_page", || program_of("README.md", "python_page")),
     ];

@@ -38,7 +38,7 @@ pub const VARIABLES: &[Variable] = &[
         "auto, cuda or soft: the driver of the command, and of Rust programs that choose by it",
     ),
     variable("OVERTAKE_PRELOAD_LIBRARY", "the drop-in that `overtake run` loads"),
-    variable("OVERTAKE_LIBRARY", "the C library that overtake.py loads"),
+    variable("OVERTAKE_LIBRARY", "the C library that the Python package loads"),
     variable("OVERTAKE_SOFT_CLOCK", "the software GPU's clock: stepped or free"),
     variable("OVERTAKE_SOFT_PRESET", "the model of the software GPU: a preset, or a file of parameters (TOML)"),
     variable("OVERTAKE_SOFT_FAULTS", "the faults of the software GPU"),

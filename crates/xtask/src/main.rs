@@ -48,9 +48,12 @@ Chores:
   headline --check  compare instead of writing: 1 if they differ; names the runs of older products
   install --prefix FOLDER [--libdir FOLDER] [--destdir FOLDER] [--from FOLDER]
                     build everything for release and install it: libraries, headers, pkg-config and CMake files,
-                    overtake.py, the drop-in, the software GPU and the command (`cargo xtask install --help`)
+                    the Python package, the drop-in, the software GPU and the command (`cargo xtask install --help`)
   uninstall --prefix FOLDER [--destdir FOLDER]
                     remove the files that `install` put there, and no others
+  wheel [--from FOLDER] [--to FOLDER]
+                    build everything for release and pack it as a wheel, which pip installs: the Python package, the
+                    command, the drop-in, the C library and the software GPU (`cargo xtask wheel --help`)
   mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare the changes that
                     no test finds with reports/mutants/survivors.toml: 1 if one has no reason there (takes an hour)
   planted [NAME...] plant the changes of reports/mutants/planted.toml in a copy of the tree, one at a time, and run the
@@ -106,6 +109,7 @@ fn run(words: &[&str]) -> Outcome {
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
         ["uninstall", options @ ..] => install::uninstall(options),
+        ["wheel", options @ ..] => install::wheel::run(&root(), options),
         #[cfg(feature = "mutants")]
         ["rewrite", folder, list, dropped] => {
             mutants::rewrite::run(Path::new(folder), Path::new(list), Path::new(dropped))
@@ -146,6 +150,7 @@ mod tests {
             "header --check",
             "install --prefix",
             "uninstall --prefix",
+            "wheel [--from",
             "tidy",
             "agreement DEVICE",
             "\n  arrows",

@@ -93,7 +93,7 @@ pub fn run(command: &mut Command) -> Result<Output, String> {
 }
 
 /// The folder below `folder` that holds a file of this name.
-fn find_folder(folder: &Path, name: &str) -> Option<PathBuf> {
+pub fn find_folder(folder: &Path, name: &str) -> Option<PathBuf> {
     if folder.join(name).is_file() {
         return Some(folder.to_owned());
     }

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-import overtake
+import overtake_gpu
 from test_overtake import Device
 
 seed, times = map(int, sys.argv[1:])
@@ -45,15 +45,15 @@ def work(tasks):
 signal.signal(signal.SIGINT, interrupt)
 threading.Thread(target=bother).start()
 seen = 0
-with overtake.Dispatcher() as dispatcher:
+with overtake_gpu.Dispatcher() as dispatcher:
     tasks = dispatcher.tasks()
     while not is_over.is_set():
         try:
             work(tasks)
-        except (KeyboardInterrupt, overtake.TaskError) as ended:
+        except (KeyboardInterrupt, overtake_gpu.TaskError) as ended:
             seen += isinstance(ended, KeyboardInterrupt)
     try:
         tasks.wait(60)
-    except overtake.TaskError:
+    except overtake_gpu.TaskError:
         pass  # a function that was interrupted
 print("ok" if 0 < seen <= times else f"{seen} of {times}")

@@ -6,7 +6,8 @@ import warnings
 
 from test_overtake import Device
 
-import overtake
+import overtake_gpu
+from overtake_gpu import _lib
 
 SIZE = 1 << 20
 
@@ -21,11 +22,11 @@ class Tensor:
 
     def copy_(self, pinned, non_blocking):
         assert non_blocking
-        library, before = overtake._load(), ctypes.c_int(-1)
+        library, before = _lib.load(), ctypes.c_int(-1)
         library.overtake_set_thread_priority(0, ctypes.byref(before))
         library.overtake_set_thread_priority(before, None)
         self.priorities.append(before.value)
-        overtake.memcpy_async(self.memory, pinned, SIZE, self.stream, kind=overtake.HOST_TO_DEVICE)
+        overtake_gpu.memcpy_async(self.memory, pinned, SIZE, self.stream, kind=overtake_gpu.HOST_TO_DEVICE)
 
 
 warnings.simplefilter("ignore")  # that this is not under `overtake run`
@@ -39,6 +40,6 @@ names = {
 with open(sys.argv[1], encoding="utf-8") as page:
     exec(compile(page.read(), sys.argv[1], "exec"), names)
 device.must("cuCtxSynchronize")
-assert overtake.stream_priority(names["loader"]) == 1
+assert overtake_gpu.stream_priority(names["loader"]) == 1
 copies = "copy" if len(on_device.priorities) == 1 else "copies"
 print(len(on_device.priorities), copies, "of priority", *on_device.priorities)

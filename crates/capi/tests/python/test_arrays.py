@@ -13,12 +13,9 @@ import unittest
 import unittest.mock
 import weakref
 
-import overtake
-import overtake_arrays
-import overtake_calls as calls
-import overtake_exchange as exchange
-import overtake_tasks
-from overtake import discard, read, read_write, relaxed, write
+import overtake_gpu
+from overtake_gpu import _arrays, _calls as calls, _dispatcher, _exchange as exchange
+from overtake_gpu import discard, read, read_write, relaxed, write
 from test_overtake import WithDispatcher
 
 COUNT = 4096
@@ -83,9 +80,10 @@ class Arrays(WithDispatcher):
             may_end.wait(20)
             seen.append(("first", len(none)))
 
-        held = self.arrays.host("first", first, overtake.write(token))
-        self.arrays.launch("second", lambda lane, none: seen.append(("second", none.shape[0])), overtake.read(token))
-        third = self.arrays.host("third", lambda none: seen.append(("third", len(none))), overtake.write(token))
+        held = self.arrays.host("first", first, overtake_gpu.write(token))
+        launch = lambda lane, none: seen.append(("second", none.shape[0]))
+        self.arrays.launch("second", launch, overtake_gpu.read(token))
+        third = self.arrays.host("third", lambda none: seen.append(("third", len(none))), overtake_gpu.write(token))
         self.assertEqual((seen, token.shape, token.nbytes), ([], (0,), 0))
         may_end.set()
         third.wait()
@@ -94,16 +92,17 @@ class Arrays(WithDispatcher):
         with token.read() as none:
             self.assertEqual(len(none), 0)
         text = "a reduction has an element_type|reduces to a token"
-        self.assertRaisesRegex(overtake.Error, text, self.arrays.host, "sum", print, overtake.reduce(token))
+        self.assertRaisesRegex(overtake_gpu.Error, text, self.arrays.host, "sum", print, overtake_gpu.reduce(token))
 
     def test_mistakes_are_named_with_their_cure(self):
         x = self.arrays.array_of([1, 2])
         for submit in (self.arrays.host, self.arrays.launch):
-            text = r"sum takes uses of arrays, such as overtake.read\(array\): Array is none"
+            text = r"sum takes uses of arrays, such as overtake_gpu.read\(array\): Array is none"
             self.assertRaisesRegex(TypeError, text, submit, "sum", print, read(x), x)
         text = "selection is 'nearest': it is one of min-transfer-size, single-gpu, "
         self.assertRaisesRegex(ValueError, text, self.dispatcher.arrays, selection="nearest")
-        self.assertRaisesRegex(ValueError, "operator is 'mean': it is one of sum, min, max", overtake.reduce, x, "mean")
+        text = "operator is 'mean': it is one of sum, min, max"
+        self.assertRaisesRegex(ValueError, text, overtake_gpu.reduce, x, "mean")
 
     def test_numpy_gets_a_copy_of_an_array(self):
         numpy = types.SimpleNamespace(array=lambda elements, dtype: (elements.shape, elements.tolist(), dtype))
@@ -167,12 +166,12 @@ class Arrays(WithDispatcher):
         self.assertEqual(view.tolist(), [[1, 1], [3, 3]])
 
     def test_serial_submissions_return_when_the_computation_has_ended(self):
-        with overtake.Dispatcher() as dispatcher, dispatcher.arrays(serial=True) as arrays:
+        with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays(serial=True) as arrays:
             x = arrays.array_of([1.0] * COUNT)
             ended = arrays.host("slow", lambda elements: time.sleep(0.05), read_write(x)).done()
             failed = arrays.host("fails", lambda elements: 1 / 0, read(x))
             self.assertTrue(ended and failed.done())
-            self.assertRaisesRegex(overtake.Error, "ZeroDivisionError", failed.wait)
+            self.assertRaisesRegex(overtake_gpu.Error, "ZeroDivisionError", failed.wait)
 
     def test_accesses_keep_later_computations_back(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
@@ -190,7 +189,7 @@ class Arrays(WithDispatcher):
         with y.on_device() as seen:
             self.assertEqual(seen.address, target.memory)
             self.assertEqual(seen.__cuda_array_interface__["data"], (target.memory, False))
-            with self.assertRaisesRegex(overtake.Error, "frozen for code outside"):
+            with self.assertRaisesRegex(overtake_gpu.Error, "frozen for code outside"):
                 self.sum_of(x, x, y)
         synchronized = []
 
@@ -268,10 +267,10 @@ class Arrays(WithDispatcher):
         self.assertEqual(streams, [1, 1])
 
     def test_memory_is_adopted_on_its_device(self):
-        with overtake.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
+        with overtake_gpu.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
             context = ctypes.c_void_p()
             self.device.must("cuCtxGetCurrent", ctypes.byref(context))
-            other = overtake_tasks._primary_contexts([1])[0]
+            other = _dispatcher._primary_contexts([1])[0]
             self.device.must("cuCtxSetCurrent", ctypes.c_void_p(other))
             source = Stranger(self.device, [3] * COUNT)
             self.device.must("cuCtxSetCurrent", context)
@@ -279,9 +278,9 @@ class Arrays(WithDispatcher):
             with adopted.on_device(device=1) as view:
                 self.assertEqual((view.address, view.device), (source.memory, 1))
             self.assertEqual(arrays.statistics()["between_devices"], 0)
-            spec = overtake_arrays._AdoptSpec(ctypes.sizeof(overtake_arrays._AdoptSpec), 1, 0, 0, source.memory, COUNT)
+            spec = _arrays._AdoptSpec(ctypes.sizeof(_arrays._AdoptSpec), 1, 0, 0, source.memory, COUNT)
             spec.element_bytes = 4
-            with self.assertRaisesRegex(overtake.Error, "is on device 1, and device 0 of the dispatcher is 0"):
+            with self.assertRaisesRegex(overtake_gpu.Error, "is on device 1, and device 0 of the dispatcher is 0"):
                 calls.made("array_adopt", arrays._handle, spec)
         self.assertRaisesRegex(ValueError, r"on device 1, and the dispatcher has \(0,\)", self.arrays.adopt, source)
 
@@ -350,7 +349,7 @@ class Arrays(WithDispatcher):
                 kept = elements[1:]
                 raise KeyError
         keeps = []
-        with self.assertRaisesRegex(overtake.TaskError, "BufferError.*copy what is to stay"):
+        with self.assertRaisesRegex(overtake_gpu.TaskError, "BufferError.*copy what is to stay"):
             self.arrays.host("keeps", lambda elements: keeps.append(elements[:2]), read(x)).wait()
         passes = self.arrays.host("passes", lambda elements: keeps.append(elements), read(x))
         passes.wait()
@@ -387,7 +386,7 @@ class Arrays(WithDispatcher):
     def test_an_end_tells_of_results_that_are_lost(self):
         for is_raised in (False, True):
             lost, kept = (Stranger(self.device, [1] * COUNT) for _ in range(2))
-            with self.assertRaises(KeyError if is_raised else overtake.Error) as raised:
+            with self.assertRaises(KeyError if is_raised else overtake_gpu.Error) as raised:
                 with self.dispatcher.arrays() as arrays:
                     x, y = arrays.adopt(lost), arrays.adopt(kept)
                     arrays.host("parse", lambda elements: {}["width"], discard(x))
@@ -407,14 +406,14 @@ class Arrays(WithDispatcher):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
         add((4, 1, 1), 256, name="named")(x, x, y, COUNT).wait()
         add(4, 256)(read(x, 0, 256), read(x, 256, 256), write(y, 512, 256), 256)
-        with self.assertRaisesRegex(overtake.Error, "relaxed uses are for the device"):
+        with self.assertRaisesRegex(overtake_gpu.Error, "relaxed uses are for the device"):
             self.arrays.host("no", print, relaxed(x))
         narrow = self.arrays.kernel(kernels(), "work_add", "pointer, pointer, pointer, uint64")
-        with self.assertRaisesRegex(overtake.TaskError, "argument 4 has 4 bytes, and 8 are given"):
+        with self.assertRaisesRegex(overtake_gpu.TaskError, "argument 4 has 4 bytes, and 8 are given"):
             narrow(1, 1)(x, x, y, 1).wait()
 
     def test_reductions_by_kernels_and_functions(self):
-        with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+        with overtake_gpu.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
             ones, totals = arrays.array_of([1.0] * COUNT), arrays.array_of([10.0] * COUNT)
 
             def add(source, target):
@@ -425,13 +424,13 @@ class Arrays(WithDispatcher):
                 target[0] = max(target[0], 99)
 
             for _ in range(4):
-                arrays.host("adds", add, read(ones), overtake.reduce(totals))
-            arrays.host("raises", raise_to, overtake.reduce(totals, "max", 0, 1))
+                arrays.host("adds", add, read(ones), overtake_gpu.reduce(totals))
+            arrays.host("raises", raise_to, overtake_gpu.reduce(totals, "max", 0, 1))
             self.assertEqual((totals[0], totals[1], totals[512]), (99.0, 10.0, 14.0))
-            self.assertRaises(TypeError, arrays.host, "none", add, overtake.reduce(arrays.array(4, "float16")))
+            self.assertRaises(TypeError, arrays.host, "none", add, overtake_gpu.reduce(arrays.array(4, "float16")))
 
     def test_several_devices(self):
-        with overtake.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
+        with overtake_gpu.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
             add = arrays.kernel(kernels(), "work_add", "const pointer, const pointer, discard pointer, uint32")
             ones, twos, threes = arrays.array_of([1.0] * COUNT), arrays.array(COUNT), arrays.array(COUNT)
             add(COUNT // 256, 256, on=0)(ones, ones, twos, COUNT)
@@ -445,8 +444,8 @@ class Arrays(WithDispatcher):
             self.assertEqual((seen, arrays.statistics()["between_devices"]), ([(1, 1)], 2))
             with threes.on_device(device=1) as view:
                 self.assertEqual(view.__dlpack_device__(), (2, 1))
-            self.assertRaises(overtake.Error, add(1, 1, on=2), ones, ones, twos, 1)
-        self.assertRaises(ValueError, overtake.Dispatcher, devices=(0, 99))
+            self.assertRaises(overtake_gpu.Error, add(1, 1, on=2), ones, ones, twos, 1)
+        self.assertRaises(ValueError, overtake_gpu.Dispatcher, devices=(0, 99))
 
     def test_an_interpreter_that_ends_frees_what_is_left(self):
         """Another library may keep our modules until their names are gone, as JAX does."""
@@ -454,9 +453,9 @@ class Arrays(WithDispatcher):
             import builtins, os, sys
             import test_overtake
             device = test_overtake.Device()
-            import overtake, overtake_arrays, overtake_exchange, overtake_tasks, overtake_uses
+            import overtake_gpu
             import test_arrays
-            dispatcher = overtake.Dispatcher()
+            dispatcher = overtake_gpu.Dispatcher()
             arrays = dispatcher.arrays()
             array, lent = arrays.array(4), arrays.array_of([1.0] * 4)
             kernel = arrays.kernel(test_arrays.kernels(), "work_add", "pointer, pointer, pointer, uint32")
@@ -472,16 +471,16 @@ class Arrays(WithDispatcher):
     def test_failures_and_closing(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
         broken = self.arrays.host("parse", lambda elements: {}["width"], discard(y))
-        with self.assertRaises(overtake.TaskError) as raised:
+        with self.assertRaises(overtake_gpu.TaskError) as raised:
             broken.wait()
         self.assertIsInstance(raised.exception.__cause__, KeyError)
-        with self.assertRaisesRegex(overtake.Error, 'task "parse" failed: KeyError'):
+        with self.assertRaisesRegex(overtake_gpu.Error, 'task "parse" failed: KeyError'):
             y.tolist()
-        self.assertRaises(overtake.TaskError, self.arrays.wait)
-        with self.assertRaisesRegex(overtake.Error, "repeated on bytes that it has changed"):
+        self.assertRaises(overtake_gpu.TaskError, self.arrays.wait)
+        with self.assertRaisesRegex(overtake_gpu.Error, "repeated on bytes that it has changed"):
             self.sum_of(x, x, read_write(x), retries=1)
         self.arrays.close()
-        self.assertRaisesRegex(overtake.Error, "set of arrays", self.arrays.array, 3)
+        self.assertRaisesRegex(overtake_gpu.Error, "set of arrays", self.arrays.array, 3)
         with self.dispatcher.arrays(selection="round-robin", device_bytes_max=1 << 24) as other:
             self.assertEqual(other.array_of([1, 2], "int32").tolist(), [1, 2])
 

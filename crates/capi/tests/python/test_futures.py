@@ -7,8 +7,8 @@ import time
 import unittest
 import weakref
 
-import overtake
-import overtake_calls as calls
+import overtake_gpu
+from overtake_gpu import _calls as calls
 from test_overtake import WithDispatcher
 
 
@@ -36,7 +36,7 @@ class Futures(WithDispatcher):
         task.add_done_callback(lambda _: end.set())
         task.release()
         self.assertTrue(end.wait(20))
-        with self.assertRaises(overtake.TaskError) as raised:
+        with self.assertRaises(overtake_gpu.TaskError) as raised:
             task.result()
         self.assertIsInstance(raised.exception.__cause__, KeyError, "the failure is the task's own")
 
@@ -87,13 +87,13 @@ class Futures(WithDispatcher):
             broken = self.tasks.host("parse", lambda: {}["width"])
             await self.tasks.host("after", lambda: None, after=broken)
 
-        with self.assertRaisesRegex(overtake.TaskError, 'task "after" was not run: task "parse" failed: KeyError'):
+        with self.assertRaisesRegex(overtake_gpu.TaskError, 'task "after" was not run: task "parse" failed: KeyError'):
             asyncio.run(program())
 
         async def cause():
             await self.tasks.host("parse", lambda: {}["width"])
 
-        with self.assertRaises(overtake.TaskError) as raised:
+        with self.assertRaises(overtake_gpu.TaskError) as raised:
             asyncio.run(cause())
         self.assertIsInstance(raised.exception.__cause__, KeyError)
 
@@ -126,7 +126,7 @@ class Futures(WithDispatcher):
         self.assertEqual(asyncio.run(program()), (1, [7, 7]))
 
     def test_an_await_has_the_outcome_of_a_task_that_a_close_ends(self):
-        with overtake.Dispatcher() as dispatcher:
+        with overtake_gpu.Dispatcher() as dispatcher:
             held = dispatcher.tasks().host("held", lambda: 7, held=1)
 
             async def program():
@@ -135,8 +135,8 @@ class Futures(WithDispatcher):
                 await asyncio.get_running_loop().run_in_executor(None, dispatcher.close)
                 return await task
 
-            self.assertRaisesRegex(overtake.TaskError, '"held" failed: .*closed', asyncio.run, program())
-        self.assertRaisesRegex(overtake.TaskError, '"held" failed: .*closed', held.wait)
+            self.assertRaisesRegex(overtake_gpu.TaskError, '"held" failed: .*closed', asyncio.run, program())
+        self.assertRaisesRegex(overtake_gpu.TaskError, '"held" failed: .*closed', held.wait)
 
     async def result_of(self, task):
         return await task
@@ -150,7 +150,7 @@ class Futures(WithDispatcher):
             elements[0] = 5
 
         async def program():
-            arrays.host("write", write, overtake.write(x))
+            arrays.host("write", write, overtake_gpu.write(x))
             brought = asyncio.ensure_future(self.result_of(x.bring()))
             await asyncio.sleep(0.02)
             self.assertFalse(brought.done())
@@ -166,8 +166,9 @@ class Futures(WithDispatcher):
         held = self.tasks.host("held", lambda: seen.append(1), held=1)
         behind = self.tasks.host("behind", lambda: seen.append(2), after=held)
         self.assertTrue(held.cancel())
-        self.assertRaisesRegex(overtake.TaskError, 'task "held" was not run: it was cancelled', held.result, 20)
-        self.assertRaisesRegex(overtake.TaskError, '"behind" was not run: task "held" was cancelled', behind.result, 20)
+        self.assertRaisesRegex(overtake_gpu.TaskError, 'task "held" was not run: it was cancelled', held.result, 20)
+        text = '"behind" was not run: task "held" was cancelled'
+        self.assertRaisesRegex(overtake_gpu.TaskError, text, behind.result, 20)
         self.assertFalse(held.cancel())
         done = self.tasks.host("done", lambda: 7)
         self.assertEqual(done.result(), 7)
@@ -191,7 +192,7 @@ class Futures(WithDispatcher):
         [(is_cancelled, error)] = seen
         self.assertTrue(is_cancelled, "the callback may come before `cancel` returns")
         self.assertRegex(str(error), "it was cancelled")
-        self.assertIsInstance(behind.exception(20), overtake.TaskError)
+        self.assertIsInstance(behind.exception(20), overtake_gpu.TaskError)
         self.assertFalse(behind.cancelled(), "it was not run, as those behind one that fails")
 
         def quote():
@@ -219,7 +220,7 @@ class Futures(WithDispatcher):
         self.assertEqual(order, ["first", "second", "third", "last", "one", "all"])
 
     def test_submissions_wait_for_room(self):
-        with overtake.Dispatcher(tasks_max=4) as dispatcher:
+        with overtake_gpu.Dispatcher(tasks_max=4) as dispatcher:
             tasks, seen = dispatcher.tasks(), []
             held = tasks.host("held", lambda: seen.append(0), held=1)
             for number in range(3):
@@ -227,7 +228,7 @@ class Futures(WithDispatcher):
             kept = len(calls.alive)
             for timeout, least in ((0, 0), (0.12, 0.12)):
                 start = time.monotonic()
-                with self.assertRaises(overtake.Error) as raised:
+                with self.assertRaises(overtake_gpu.Error) as raised:
                     tasks.host("more", lambda: seen.append(1), room_timeout=timeout)
                 self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
                 self.assertGreaterEqual(time.monotonic() - start, least)
@@ -239,9 +240,9 @@ class Futures(WithDispatcher):
             self.assertEqual((seen.count(0), seen.count(1)), (4, 50))
 
     def test_computations_wait_for_room(self):
-        with overtake.Dispatcher(tasks_max=8) as dispatcher, dispatcher.arrays() as arrays:
+        with overtake_gpu.Dispatcher(tasks_max=8) as dispatcher, dispatcher.arrays() as arrays:
             x, tasks, held = arrays.array_of([0], "int32"), dispatcher.tasks(), []
-            with self.assertRaises(overtake.Error):
+            with self.assertRaises(overtake_gpu.Error):
                 while True:
                     held.append(tasks.join("held", held=1))
 
@@ -249,19 +250,19 @@ class Futures(WithDispatcher):
                 elements[0] += 1
 
             kept = len(calls.alive)
-            with self.assertRaises(overtake.Error) as raised:
-                arrays.host("add", add, overtake.read_write(x), room_timeout=0.12)
+            with self.assertRaises(overtake_gpu.Error) as raised:
+                arrays.host("add", add, overtake_gpu.read_write(x), room_timeout=0.12)
             self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
             self.assertEqual(len(calls.alive), kept)
             threading.Timer(0.12, lambda: [task.release() for task in held]).start()
             for _ in range(30):
-                arrays.host("add", add, overtake.read_write(x), room_timeout=None)
+                arrays.host("add", add, overtake_gpu.read_write(x), room_timeout=None)
             arrays.wait()
             self.assertEqual(x[0], 30)
 
     def test_replays_wait_for_room(self):
-        with overtake.Dispatcher(tasks_max=8) as dispatcher:
-            tasks, seen, template = dispatcher.tasks(), [], overtake.Template()
+        with overtake_gpu.Dispatcher(tasks_max=8) as dispatcher:
+            tasks, seen, template = dispatcher.tasks(), [], overtake_gpu.Template()
             template.host("second", seen.append, after=template.host("first", seen.append))
             held = tasks.join("held", held=1)
             for _ in range(6):
@@ -269,7 +270,7 @@ class Futures(WithDispatcher):
             kept = len(calls.alive)
             for timeout, least in ((0, 0), (0.12, 0.12)):
                 start = time.monotonic()
-                with self.assertRaises(overtake.Error) as raised:
+                with self.assertRaises(overtake_gpu.Error) as raised:
                     template.replay(tasks, 1, room_timeout=timeout)
                 self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_WOULD_BLOCK")
                 self.assertGreaterEqual(time.monotonic() - start, least)
@@ -283,7 +284,7 @@ class Futures(WithDispatcher):
 
     def test_tasks_before_one_that_waits_for_room_may_be_an_iterator(self):
         for option in ("after", "after_launch"):
-            with overtake.Dispatcher(tasks_max=4) as dispatcher:
+            with overtake_gpu.Dispatcher(tasks_max=4) as dispatcher:
                 tasks, seen = dispatcher.tasks(), []
                 held = tasks.host("held", lambda: seen.append("held"), held=1)
                 full = tasks.host("full", lambda: None, held=1)
@@ -311,14 +312,14 @@ class Futures(WithDispatcher):
         self.assertRaisesRegex(TypeError, "data", self.tasks.join, "x", data=5)
 
     def test_a_function_does_not_wait_for_room(self):
-        with overtake.Dispatcher(tasks_max=4) as dispatcher:
+        with overtake_gpu.Dispatcher(tasks_max=4) as dispatcher:
             tasks = dispatcher.tasks()
 
             def fills():
                 for _ in range(5):
                     tasks.join("more", held=1, room_timeout=None)
 
-            with self.assertRaisesRegex(overtake.TaskError, "must not wait for room"):
+            with self.assertRaisesRegex(overtake_gpu.TaskError, "must not wait for room"):
                 tasks.host("fills", fills).result(20)
 
 

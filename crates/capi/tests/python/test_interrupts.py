@@ -7,11 +7,8 @@ import sys
 import unittest
 import unittest.mock
 
-import overtake
-import overtake_calls as calls
-import overtake_pipelines
-import overtake_tasks
-import overtake_templates
+import overtake_gpu
+from overtake_gpu import _calls as calls, _dispatcher, _pipelines, _templates
 from test_arrays import COUNT, Stranger, kernels
 from test_overtake import WithDispatcher
 
@@ -64,7 +61,7 @@ class Interrupts(WithDispatcher):
         self.arrays = self.dispatcher.arrays()
         self.x = self.arrays.array_of([1.0] * COUNT)
         self.alive = set()
-        calls.bind({**overtake_pipelines._prototypes(), **overtake_templates._prototypes()})
+        calls.bind({**_pipelines._prototypes(), **_templates._prototypes()})
         counting = {name: self.counting(name, call) for name, call in calls.functions.items()}
         for patch in (
             unittest.mock.patch.dict(calls.functions, counting),
@@ -96,7 +93,7 @@ class Interrupts(WithDispatcher):
         self.at_every_step(lambda: self.tasks.named("later"))
         self.at_every_step(lambda: self.dispatcher.tasks("set"))
         with self.tasks.group():
-            self.at_every_step(lambda: overtake_tasks.Group(self.tasks))
+            self.at_every_step(lambda: _dispatcher.Group(self.tasks))
 
     def test_what_comes_while_an_array_is_waited_for_is_raised_before_the_block(self):
         has_begun = False
@@ -122,7 +119,7 @@ class Interrupts(WithDispatcher):
         self.at_every_step(lambda: add(COUNT // 256, 256)(x, x, x, COUNT))
         x[0] = 2.0  # no access is left open
         # A set without arrays that is lost while it is returned goes with its dispatcher.
-        self.at_every_step(lambda: overtake.Arrays(self.dispatcher), "line")
+        self.at_every_step(lambda: overtake_gpu.Arrays(self.dispatcher), "line")
 
     def test_an_access_that_ends_is_not_left_open(self):
         def use():
@@ -133,20 +130,20 @@ class Interrupts(WithDispatcher):
         self.x[0] = 2.0
 
     def test_pipelines_and_templates(self):
-        self.at_every_step(lambda: overtake.Admission(2))
+        self.at_every_step(lambda: overtake_gpu.Admission(2))
         self.at_every_step(lambda: self.tasks.pipeline("line", 64))
-        self.at_every_step(overtake.Template)
+        self.at_every_step(overtake_gpu.Template)
 
     def test_dispatchers(self):
-        before = set(overtake_tasks._open)
+        before = set(_dispatcher._open)
 
         def at_exit():
             """Closes those that the end of the interpreter closes."""
-            for key in set(overtake_tasks._open) - before:
-                calls.call("dispatcher_close", overtake_tasks._open.pop(key).value)
+            for key in set(_dispatcher._open) - before:
+                calls.call("dispatcher_close", _dispatcher._open.pop(key).value)
 
         for devices in (None, [0]):
-            self.at_every_step(lambda: overtake.Dispatcher(devices=devices, lanes=1), after=at_exit)
+            self.at_every_step(lambda: overtake_gpu.Dispatcher(devices=devices, lanes=1), after=at_exit)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-import overtake
+import overtake_gpu
 from test_overtake import WithDispatcher
 
 SIZE = 64 << 10
@@ -94,7 +94,7 @@ class Pipelines(WithDispatcher):
         with line.producer.acquire() as frame:
             frame.kernel("upload", fails)
         with self.assertRaisesRegex(
-            overtake.FrameError, 'frame 0 of pipeline "camera" failed.*the cable is out'
+            overtake_gpu.FrameError, 'frame 0 of pipeline "camera" failed.*the cable is out'
         ) as raised:
             line.consumer.wait()
         self.assertIsInstance(raised.exception.__cause__, ValueError)
@@ -102,13 +102,13 @@ class Pipelines(WithDispatcher):
         self.assertRaises(TimeoutError, line.consumer.wait, 0.001)
         line.producer.acquire().commit()
         with line.consumer.wait():
-            self.assertRaisesRegex(overtake.Error, "release it before the next", line.consumer.wait)
+            self.assertRaisesRegex(overtake_gpu.Error, "release it before the next", line.consumer.wait)
         line.producer.leave()
-        self.assertRaises(overtake.Ended, line.consumer.wait)
+        self.assertRaises(overtake_gpu.Ended, line.consumer.wait)
         self.assertEqual(list(line.consumer), [])
         line = self.line()
         del line.consumer
-        self.assertRaises(overtake.Ended, line.producer.acquire)
+        self.assertRaises(overtake_gpu.Ended, line.producer.acquire)
 
     def test_the_cause_of_a_frame_error_is_that_of_its_first_failure(self):
         line, started = self.line(), threading.Event()
@@ -126,7 +126,7 @@ class Pipelines(WithDispatcher):
                     frame.host_task("behind", lambda: fails("not run"), after=first)
                     frame.host_task("later", lambda: fails("later", started))
             if number % 100 == 1:
-                with self.assertRaisesRegex(overtake.FrameError, f"the first of {number}") as raised:
+                with self.assertRaisesRegex(overtake_gpu.FrameError, f"the first of {number}") as raised:
                     line.consumer.wait()
                 self.assertEqual(str(raised.exception.__cause__), f"the first of {number}")
                 started.clear()
@@ -136,7 +136,7 @@ class Pipelines(WithDispatcher):
             frame.upload()
         with line.consumer.wait() as frame:
             frame.host_task("consumes", lambda: fails("no disk"))
-        with self.assertRaisesRegex(overtake.FrameError, "no disk") as raised:
+        with self.assertRaisesRegex(overtake_gpu.FrameError, "no disk") as raised:
             for _ in range(20):  # one of the next frames is in that stage
                 line.producer.acquire(timeout=20).commit()
                 line.consumer.wait(timeout=20).release()
@@ -146,7 +146,7 @@ class Pipelines(WithDispatcher):
         for leave in (lambda line: line.consumer.leave(), lambda line: delattr(line, "consumer")):
             line = self.line()
             self.tasks.host("leaves", lambda: leave(line)).wait()
-            with self.assertRaises(overtake.Ended):
+            with self.assertRaises(overtake_gpu.Ended):
                 while True:
                     line.producer.acquire(timeout=20).commit()
 
@@ -161,7 +161,7 @@ class Pipelines(WithDispatcher):
         frame.commit()
         self.assertEqual(line.consumer.wait(timeout=math.inf).number, 0)
         self.assertRaisesRegex(ValueError, "deadline is -5", self.line, deadline=-5)
-        self.assertRaisesRegex(overtake.Error, "places is 0", overtake.Admission, 0)
+        self.assertRaisesRegex(overtake_gpu.Error, "places is 0", overtake_gpu.Admission, 0)
 
     def test_ctrl_c_ends_a_wait(self):
         line = self.line()
@@ -213,7 +213,7 @@ class Pipelines(WithDispatcher):
         frame.upload().wait()
 
     def test_pipelines_share_an_admission(self):
-        admission = overtake.Admission(1)
+        admission = overtake_gpu.Admission(1)
         one, other = (self.line(behind="latest-only", admission=admission) for _ in range(2))
         del admission  # the pipelines keep it
         for line in (one, other):
@@ -224,12 +224,12 @@ class Pipelines(WithDispatcher):
         with other.consumer.wait() as frame:
             self.assertEqual(frame.number, 1)
         self.assertEqual(other.statistics()["replaced"], 1)
-        self.assertRaisesRegex(overtake.Error, "places is 0", overtake.Admission, 0)
+        self.assertRaisesRegex(overtake_gpu.Error, "places is 0", overtake_gpu.Admission, 0)
 
     def test_wrong_options_are_named(self):
         known = "behind is 'sometimes': it is one of block, drop-newest, drop-oldest, latest-only"
         self.assertRaisesRegex(ValueError, known, self.line, behind="sometimes")
-        self.assertRaisesRegex(overtake.Error, "stages is 255", self.tasks.pipeline, "camera", SIZE, stages=255)
+        self.assertRaisesRegex(overtake_gpu.Error, "stages is 255", self.tasks.pipeline, "camera", SIZE, stages=255)
 
 
 def lane_fills(device, address):

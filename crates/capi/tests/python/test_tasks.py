@@ -13,9 +13,8 @@ import unittest
 import unittest.mock
 import weakref
 
-import overtake
-import overtake_calls as calls
-import overtake_tasks
+import overtake_gpu
+from overtake_gpu import _calls as calls, _dispatcher
 from test_overtake import Device, WithDispatcher
 
 SIZE = 64 << 10
@@ -48,7 +47,7 @@ class Tasks(WithDispatcher):
             if lane.turn < 2:
                 lane.again()
 
-        up = self.tasks.upload("up", lambda lane: lane.copy(middle, source, SIZE, overtake.HOST_TO_DEVICE))
+        up = self.tasks.upload("up", lambda lane: lane.copy(middle, source, SIZE, overtake_gpu.HOST_TO_DEVICE))
         kernel = self.tasks.kernel("fill", fill, after=[up], priority=3)
 
         @self.tasks.download("down", after=[kernel])
@@ -70,19 +69,19 @@ class Tasks(WithDispatcher):
     def test_exceptions_name_the_task_and_are_the_cause(self):
         broken = self.tasks.host("parse", lambda: {}["width"])
         after = self.tasks.kernel("draw", lambda lane: self.fail("it must not run"), after=[broken])
-        with self.assertRaises(overtake.TaskError) as raised:
+        with self.assertRaises(overtake_gpu.TaskError) as raised:
             broken.result()
         self.assertIsInstance(raised.exception.__cause__, KeyError)
         self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_TASK_FAILED")
         self.assertIn("task \"parse\" failed: KeyError: 'width'", str(raised.exception))
-        with self.assertRaises(overtake.TaskError) as raised:
+        with self.assertRaises(overtake_gpu.TaskError) as raised:
             after.wait()
         self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_TASK_NOT_RUN")
         self.assertRegex(str(raised.exception), 'task "draw" was not run: task "parse" failed')
         call = self.tasks.upload("call", lambda lane: lane.copy(0, 0, 1, kind=9))
-        with self.assertRaisesRegex(overtake.TaskError, '"call" failed: .*overtake_lane_copy: kind'):
+        with self.assertRaisesRegex(overtake_gpu.TaskError, '"call" failed: .*overtake_lane_copy: kind'):
             call.wait()
-        with self.assertRaises(overtake.TaskError):
+        with self.assertRaises(overtake_gpu.TaskError):
             self.tasks.wait()
 
     def test_functions_live_as_long_as_their_tasks(self):
@@ -102,7 +101,7 @@ class Tasks(WithDispatcher):
         self.dispatcher.close()
         gc.collect()
         self.assertIsNone(kept(), "the task has ended")
-        self.assertRaises(overtake.Error, self.tasks.host, "late", lambda: None)
+        self.assertRaises(overtake_gpu.Error, self.tasks.host, "late", lambda: None)
 
     def test_references_orders_and_names(self):
         order = []
@@ -112,7 +111,7 @@ class Tasks(WithDispatcher):
         second = self.tasks.host("second", note(2), held=1)
         first = self.tasks.host("first", note(1), held=1)
         first.precede(second)
-        self.assertRaisesRegex(overtake.Error, "first", second.precede, first)
+        self.assertRaisesRegex(overtake_gpu.Error, "first", second.precede, first)
         self.tasks.host("later", note(3), after=[second], named=True)
         second.release()
         last.release()
@@ -122,12 +121,13 @@ class Tasks(WithDispatcher):
         first.release()
         last.wait()
         self.assertEqual(order, [1, 2, 3, 4])
-        self.assertRaises(overtake.Error, first.release)
+        self.assertRaises(overtake_gpu.Error, first.release)
         many = [self.tasks.light("another", lambda: None, held=1) for _ in range(100)]
         for task in many:
             task.release()
         self.tasks.wait()
-        self.assertRaisesRegex(overtake.Error, '"first" has finished, so its order with "last"', first.precede, last)
+        text = '"first" has finished, so its order with "last"'
+        self.assertRaisesRegex(overtake_gpu.Error, text, first.precede, last)
 
     def test_an_order_of_launches(self):
         order = []
@@ -148,7 +148,7 @@ class Tasks(WithDispatcher):
     def test_the_order_of_physx_does_not_see_priorities(self):
         for physx_order, expected in ((False, ["urgent", "bulk"]), (True, ["bulk", "urgent"])):
             order = []
-            with overtake.Dispatcher(physx_order=physx_order) as dispatcher:
+            with overtake_gpu.Dispatcher(physx_order=physx_order) as dispatcher:
                 tasks = dispatcher.tasks()
                 with tasks.group():
                     # In the order of PhysX the last is the first.
@@ -159,7 +159,7 @@ class Tasks(WithDispatcher):
 
     def test_a_bound_of_lanes_keeps_tasks_back(self):
         word, wait_for_the_word = self.word()
-        with overtake.Dispatcher(groups=1, lanes=1, lane_tasks_max=1) as dispatcher:
+        with overtake_gpu.Dispatcher(groups=1, lanes=1, lane_tasks_max=1) as dispatcher:
             tasks = dispatcher.tasks()
             tasks.kernel("waits", wait_for_the_word)
             last = tasks.kernel("last", lambda lane: None)
@@ -180,9 +180,9 @@ class Tasks(WithDispatcher):
 
     def test_a_closed_dispatcher_names_the_task(self):
         self.dispatcher.close()
-        with self.assertRaisesRegex(overtake.Error, 'task "late" needs a set of a dispatcher that is open'):
+        with self.assertRaisesRegex(overtake_gpu.Error, 'task "late" needs a set of a dispatcher that is open'):
             self.tasks.host("late", lambda: None)
-        self.dispatcher = overtake.Dispatcher()
+        self.dispatcher = overtake_gpu.Dispatcher()
 
     def test_groups_priorities_and_sets(self):
         order, other = [], self.dispatcher.tasks("other")
@@ -220,20 +220,20 @@ class Tasks(WithDispatcher):
 
         self.tasks.kernel("again", launch, retries=2).wait()
         self.assertRaises(StopIteration, next, turns)
-        self.assertRaisesRegex(overtake.Error, '"once"', self.tasks.host, "once", print, retries=1)
+        self.assertRaisesRegex(overtake_gpu.Error, '"once"', self.tasks.host, "once", print, retries=1)
 
     def test_functions_of_the_host_run_while_others_wait(self):
         ids = [self.tasks.host("id", threading.get_ident).result() for _ in range(3)]
         self.assertNotIn(threading.get_ident(), ids)
         waits = self.tasks.host("waits", lambda: self.tasks.join("inner", held=1).wait())
-        self.assertRaisesRegex(overtake.TaskError, "not from the function of a task", waits.wait)
+        self.assertRaisesRegex(overtake_gpu.TaskError, "not from the function of a task", waits.wait)
 
     def test_an_interpreter_that_ends_closes_its_dispatchers(self):
         program = (
-            "import overtake, sys\n"
+            "import overtake_gpu, sys\n"
             "from test_overtake import Device\n"
             "device = Device()\n"
-            "tasks = overtake.Dispatcher().tasks()\n"
+            "tasks = overtake_gpu.Dispatcher().tasks()\n"
             "for _ in range(200):\n"
             "    tasks.host('late', lambda: sum(range(1000)))\n"
             "tasks.host('never', print, held=1)\n"
@@ -252,7 +252,7 @@ class Tasks(WithDispatcher):
 
         for task in (self.tasks.host("odd", raises), self.tasks.kernel("odd", raises)):
             text = 'task "odd" failed: Odd, whose text cannot be made'
-            with self.assertRaisesRegex(overtake.TaskError, text) as raised:
+            with self.assertRaisesRegex(overtake_gpu.TaskError, text) as raised:
                 task.wait()
             self.assertIsInstance(raised.exception.__cause__, Odd)
 
@@ -324,10 +324,10 @@ class Tasks(WithDispatcher):
         self.assertIn(b"the set of tasks is null", calls.functions["last_error"]())
 
     def test_a_dispatcher_that_cannot_be_used_is_closed(self):
-        before = set(overtake_tasks._open)
-        with unittest.mock.patch.object(overtake_tasks, "_current_device", side_effect=OSError("no driver")):
-            self.assertRaises(OSError, overtake.Dispatcher)
-        self.assertEqual(set(overtake_tasks._open), before)
+        before = set(_dispatcher._open)
+        with unittest.mock.patch.object(_dispatcher, "_current_device", side_effect=OSError("no driver")):
+            self.assertRaises(OSError, overtake_gpu.Dispatcher)
+        self.assertEqual(set(_dispatcher._open), before)
 
     def test_many(self):
         sums = [self.tasks.host("sum", lambda number=number: number * 2) for number in range(300)]
@@ -339,7 +339,7 @@ class Tasks(WithDispatcher):
 
 class WithoutLibrary(unittest.TestCase):
     def test_a_dispatcher_says_what_is_missing(self):
-        self.assertRaisesRegex(overtake.Unavailable, "cargo xtask install", overtake.Dispatcher)
+        self.assertRaisesRegex(overtake_gpu.Unavailable, "cargo xtask install", overtake_gpu.Dispatcher)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import unittest
 import weakref
 
-import overtake
+import overtake_gpu
 from test_overtake import WithDispatcher
 
 SIZE = 16 << 10
@@ -24,16 +24,16 @@ class Work:
 
 class Templates(WithDispatcher):
     def test_replays_have_arguments_and_priorities(self):
-        template, seen = overtake.Template(), []
+        template, seen = overtake_gpu.Template(), []
 
         @template.upload("upload")
         def up(lane, work):
             work.priority = lane.priority
-            lane.copy(work.device, work.source, SIZE, overtake.HOST_TO_DEVICE)
+            lane.copy(work.device, work.source, SIZE, overtake_gpu.HOST_TO_DEVICE)
 
         @template.download("download", after=[up])
         def down(lane, work):
-            lane.copy(work.target, work.device, SIZE, overtake.DEVICE_TO_HOST)
+            lane.copy(work.target, work.device, SIZE, overtake_gpu.DEVICE_TO_HOST)
 
         template.host("note", lambda work: seen.append(ctypes.string_at(work.target, SIZE)), after=[down])
         works, last = [Work(self.device, seed) for seed in range(1, 6)], None
@@ -42,7 +42,7 @@ class Templates(WithDispatcher):
         last.wait()
         self.assertEqual(seen, [bytes([seed]) * SIZE for seed in range(1, 6)])
         self.assertTrue(all(work.priority >= at + 1 for at, work in enumerate(works)))
-        self.assertRaisesRegex(overtake.Error, '"late" in a new one', template.light, "late", print)
+        self.assertRaisesRegex(overtake_gpu.Error, '"late" in a new one', template.light, "late", print)
         kept = [weakref.ref(work) for work in works]
         del works, work, last
         self.tasks.wait()
@@ -51,7 +51,7 @@ class Templates(WithDispatcher):
         self.assertEqual([each() for each in kept], [None] * 5)
 
     def test_a_fixed_template_is_one_launch(self):
-        template, device, called = overtake.Template(), self.device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE)), []
+        template, device, called = overtake_gpu.Template(), self.device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE)), []
 
         def fill(lane, arguments):
             called.append(arguments)
@@ -65,10 +65,10 @@ class Templates(WithDispatcher):
         self.assertEqual(called, [1, 1])
         counts = self.dispatcher.statistics()
         self.assertEqual([counts["graph_launches"], counts["graph_fallbacks"]], [3, 0])
-        self.assertRaisesRegex(overtake.Error, "before its first replay", template.fix)
+        self.assertRaisesRegex(overtake_gpu.Error, "before its first replay", template.fix)
 
     def test_a_failure_names_its_task(self):
-        template, other = overtake.Template(), overtake.Template()
+        template, other = overtake_gpu.Template(), overtake_gpu.Template()
 
         def fails(arguments):
             raise ValueError(arguments)
@@ -76,7 +76,7 @@ class Templates(WithDispatcher):
         step = template.host("fails", fails, priority=2)
         self.assertRaisesRegex(ValueError, "another template", other.host, "after", print, after=[step])
         replay = template.replay(self.tasks, "the cable is out")
-        with self.assertRaisesRegex(overtake.TaskError, '"fails" failed: ValueError: the cable is out') as raised:
+        with self.assertRaisesRegex(overtake_gpu.TaskError, '"fails" failed: ValueError: the cable is out') as raised:
             replay.wait()
         self.assertIsInstance(raised.exception.__cause__, ValueError)
 

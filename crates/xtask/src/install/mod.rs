@@ -1,9 +1,14 @@
-//! `install`: puts the built files where compilers, the loader, Python and users look for them; and `uninstall`.
+//! `install`: puts the built files where compilers, the loader, Python and users look for them. `uninstall` takes them
+//! away, and `wheel` packs them for pip.
 
+mod glibc;
+mod python;
 mod receipt;
 mod request;
 mod strip;
 mod tree;
+pub mod wheel;
+mod zig;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,7 +36,7 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 21] = [
+const FILES: [(&str, &str); 12] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("crates/capi/include/overtake_arrays.hpp", "include/overtake_arrays.hpp"),
@@ -42,15 +47,6 @@ const FILES: [(&str, &str); 21] = [
     ("crates/capi/templates/overtake-soft.pc.in", "lib/pkgconfig/overtake-soft.pc"),
     ("crates/capi/templates/OvertakeConfig.cmake.in", "lib/cmake/Overtake/OvertakeConfig.cmake"),
     ("crates/capi/templates/OvertakeConfigVersion.cmake.in", "lib/cmake/Overtake/OvertakeConfigVersion.cmake"),
-    ("crates/capi/python/overtake.py", "lib/overtake/python/overtake.py"),
-    ("crates/capi/python/overtake.pyi", "lib/overtake/python/overtake.pyi"),
-    ("crates/capi/python/overtake_calls.py", "lib/overtake/python/overtake_calls.py"),
-    ("crates/capi/python/overtake_tasks.py", "lib/overtake/python/overtake_tasks.py"),
-    ("crates/capi/python/overtake_arrays.py", "lib/overtake/python/overtake_arrays.py"),
-    ("crates/capi/python/overtake_uses.py", "lib/overtake/python/overtake_uses.py"),
-    ("crates/capi/python/overtake_pipelines.py", "lib/overtake/python/overtake_pipelines.py"),
-    ("crates/capi/python/overtake_templates.py", "lib/overtake/python/overtake_templates.py"),
-    ("crates/capi/python/overtake_exchange.py", "lib/overtake/python/overtake_exchange.py"),
     ("LICENSE-APACHE", "share/doc/overtake/LICENSE-APACHE"),
     ("LICENSE-MIT", "share/doc/overtake/LICENSE-MIT"),
 ];
@@ -96,6 +92,9 @@ fn fill(tree: &mut Tree, root: &Path, built: &Path, request: &Request) -> Result
         let text = filled(source, read(&root.join(source))?, request);
         tree.put(&request.below(below), text.as_bytes(), None)?;
     }
+    for (name, bytes) in python::sources(root)? {
+        tree.put(&request.below("lib/overtake/python").join(python::PACKAGE).join(name), &bytes, None)?;
+    }
     for (target, below) in LINKS {
         tree.link(&request.below(below), Path::new(target))?;
     }
@@ -130,20 +129,26 @@ pub fn uninstall(words: &[&str]) -> Outcome {
 }
 
 fn build(root: &Path) -> Result<PathBuf, String> {
-    let cargo = || {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(root);
-        command
-    };
     let packages = ["overtake-capi", "overtake-softgpu-libcuda", "overtake-cli"];
-    succeed(cargo().args(["build", "--release"]).args(packages.map(|package| format!("--package={package}"))))?;
-    succeed(cargo().arg("drop-in"))?;
-    let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output();
+    succeed(cargo(root).args(["build", "--release"]).args(packages.map(|package| format!("--package={package}"))))?;
+    succeed(cargo(root).arg("drop-in"))?;
+    Ok(target_folder(root)?.join("release"))
+}
+
+/// Where cargo puts what it builds.
+fn target_folder(root: &Path) -> Result<PathBuf, String> {
+    let output = cargo(root).args(["metadata", "--format-version", "1", "--no-deps"]).output();
     let output = output.map_err(|error| format!("cargo does not start: {error}\n"))?;
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}\n"))?;
     let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no target directory\n")?;
-    Ok(Path::new(target).join("release"))
+    Ok(PathBuf::from(target))
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
 }
 
 /// A built file. Cargo leaves requested targets in the folder itself, and those built for tests in `deps`.

@@ -21,7 +21,7 @@ What is installed, with LIBDIR for PREFIX/lib:
   PREFIX/include/overtake.h, overtake.hpp the headers of the C library
   LIBDIR/libovertake.so, libovertake.a    the C library
   LIBDIR/libovertake_preload.so           the drop-in
-  LIBDIR/overtake/python/                 overtake.py and its parts, for PYTHONPATH
+  LIBDIR/overtake/python/overtake_gpu/    the Python package, for PYTHONPATH=LIBDIR/overtake/python
   LIBDIR/overtake/soft/libcuda.so.1       the software GPU, for LD_LIBRARY_PATH; no loader looks there by itself
   LIBDIR/overtake/soft/include/cuda.h     what a program needs of the driver's header where CUDA is not installed
   LIBDIR/pkgconfig/overtake.pc            for programs that use the C library

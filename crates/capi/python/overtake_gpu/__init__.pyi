@@ -1,4 +1,4 @@
-"""The types of `overtake`, for mypy and editors. `overtake.py` and its modules have the meanings."""
+"""The types of the package, for mypy and editors. Its modules have the meanings."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
@@ -12,6 +12,57 @@ _Dtype = Any  # a name of numpy's, or an object of another library that has one
 _Stream = Any  # a stream of PyTorch, CuPy or numba, an object with `__cuda_stream__`, an int, or None
 _Tasks = Task[Any] | Iterable[Task[Any]]
 _Shape = int | Sequence[int]
+
+__all__ = [
+    "BY_ADDRESSES",
+    "BY_RULES",
+    "DEVICE_TO_DEVICE",
+    "DEVICE_TO_HOST",
+    "HOST_TO_DEVICE",
+    "LIBRARY_NAME",
+    "LIBRARY_VARIABLE",
+    "Admission",
+    "Array",
+    "Arrays",
+    "Consumer",
+    "CopyQueue",
+    "Dispatcher",
+    "Ended",
+    "Error",
+    "Frame",
+    "FrameError",
+    "Kernel",
+    "Lane",
+    "Pipeline",
+    "Producer",
+    "Step",
+    "Task",
+    "TaskError",
+    "Tasks",
+    "Template",
+    "Unavailable",
+    "Use",
+    "available",
+    "close",
+    "deployment",
+    "discard",
+    "memcpy_async",
+    "priorities",
+    "priority",
+    "read",
+    "read_write",
+    "reduce",
+    "relaxed",
+    "report",
+    "set_log_callback",
+    "set_rules",
+    "set_stream_priority",
+    "statistics",
+    "stream_handle",
+    "stream_priority",
+    "version",
+    "write",
+]
 
 LIBRARY_VARIABLE: str
 LIBRARY_NAME: str

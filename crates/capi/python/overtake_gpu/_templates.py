@@ -1,25 +1,13 @@
-"""Templates from Python: tasks that are recorded once, and submitted again with other arguments and priorities.
+"""Templates: tasks that are recorded once, and submitted again with other arguments and priorities.
 
-    import overtake
-
-    template = overtake.Template()
-    up = template.upload("upload", lambda lane, frame: lane.copy(frame.device, frame.host, frame.size))
-    template.host("note", lambda frame: print(frame.number), after=[up])
-    for frame in frames:
-        last = template.replay(tasks, frame, priority=5)   # the arguments of all functions
-    last.wait()
-
-The names are those of `overtake`: this module is imported when one of them is used. A template belongs to no
-dispatcher. Several replays may be under way at once: then a function is called with each of their arguments.
+A template belongs to no dispatcher. Several replays may be under way at once: then a function is called with each of
+their arguments.
 """
 
 import ctypes
 
-import overtake
-import overtake_calls as calls
-import overtake_tasks as base
-
-__all__ = ["Step", "Template"]
+from . import _calls as calls, _tasks as base
+from ._lib import Error
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t)
@@ -57,8 +45,11 @@ def _prototypes():
 class Step:
     """A task of a template: others come after it."""
 
-    def __init__(self, template, number):
-        self._template, self._number = template, number
+    def __init__(self, template, number, name):
+        self._template, self._number, self._name = template, number, name
+
+    def __repr__(self):
+        return f"<overtake_gpu.Step {self._name!r}>"
 
 
 class Template(calls.Owner):
@@ -74,23 +65,23 @@ class Template(calls.Owner):
 
     def upload(self, name, launch=None, **options):
         """Copies from the host to the device: `launch(lane, arguments)`."""
-        return self._step(base._UPLOAD, name, launch, options)
+        return self._step(base.UPLOAD, name, launch, options)
 
     def kernel(self, name, launch=None, **options):
         """Runs kernels: `launch(lane, arguments)`."""
-        return self._step(base._KERNEL, name, launch, options)
+        return self._step(base.KERNEL, name, launch, options)
 
     def download(self, name, launch=None, **options):
         """Copies from the device to the host: `launch(lane, arguments)`."""
-        return self._step(base._DOWNLOAD, name, launch, options)
+        return self._step(base.DOWNLOAD, name, launch, options)
 
     def host(self, name, run=None, **options):
         """A function of the host, `run(arguments)`."""
-        return self._step(base._HOST, name, run, options)
+        return self._step(base.HOST, name, run, options)
 
     def light(self, name, run=None, **options):
         """A short function of the host, for the thread that finds it ready. It must not wait."""
-        return self._step(base._LIGHT, name, run, options)
+        return self._step(base.LIGHT, name, run, options)
 
     def _step(self, kind, name, function, options):
         if function is None:
@@ -98,14 +89,17 @@ class Template(calls.Owner):
         return self._add(kind, name, function, **options)
 
     def _add(self, kind, name, function, after=(), priority=0):
-        after = [after] if isinstance(after, Step) else list(after)
+        after = list(after) if hasattr(after, "__iter__") else [after]
+        calls.function_of(name, function)
+        if not all(isinstance(step, Step) for step in after):
+            raise TypeError(f"task {name!r} comes after steps of its template, and {after} are others")
         if any(step._template is not self for step in after):
             raise ValueError(f"task {name!r} comes after a step of another template")
-        spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, name.encode(), priority)
+        spec = _StepSpec(ctypes.sizeof(_StepSpec), kind, calls.encoded(name), priority)
         if after:
             spec.after = (ctypes.c_size_t * len(after))(*(step._number for step in after))
             spec.after_count = len(after)
-        if kind in (base._HOST, base._LIGHT):
+        if kind in (base.HOST, base.LIGHT):
             spec.run = calls.answering("run_step", _RUN)
             given = lambda lane, addresses, replay: function(calls.alive[replay].function)
         else:
@@ -113,7 +107,8 @@ class Template(calls.Owner):
             given = lambda lane, addresses, replay: function(base.Lane(lane), calls.alive[replay].function)
         # From here on the library frees it, also if the call fails.
         spec.data, spec.free_data = calls.keep(given), calls.free_kept
-        return Step(self, calls.made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t))
+        number = calls.made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t)
+        return Step(self, number, name)
 
     def fix(self):
         """Ends the recording: each replay makes the same launches, with the same arguments. A replay of kernels is one
@@ -123,15 +118,15 @@ class Template(calls.Owner):
 
     def replay(self, tasks, arguments=None, priority=0, device=0, after=(), room_timeout=0):
         """Submits all tasks, as tasks of this set, with these arguments and at least this priority. Returns a task that
-        stands for all of them. The first replay ends the recording. `room_timeout` is as for `overtake.Tasks`."""
+        stands for all of them. The first replay ends the recording. `room_timeout` is as for `overtake_gpu.Tasks`."""
         spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
-        spec.after, spec.after_count = base._handles(after)
+        spec.after, spec.after_count = base.handles_of(after)
         for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
             # From here on the library frees them, also if the call fails.
             work = calls.Work()
             spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
             try:
                 return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
-            except overtake.Error as error:
+            except Error as error:
                 if is_last or error.code != calls.WOULD_BLOCK:
                     raise

@@ -1,23 +1,6 @@
-"""Pipelines from Python: frames from a producer to a consumer, in stages with buffers on the host and on the device.
+"""Pipelines: frames from a producer to a consumer, in stages with buffers on the host and on the device.
+`docs/pipelines.md` teaches them.
 
-    import overtake
-
-    with overtake.Dispatcher() as dispatcher:
-        line = dispatcher.tasks().pipeline("camera", 1 << 20, stages=3, priority=5)
-
-        def shoot():
-            with line.producer as producer:                # leaves the pipeline at the end of the block
-                for number in range(10):
-                    with producer.acquire() as frame:      # is committed at the end of the block
-                        frame.bytes[:] = bytes([number]) * (1 << 20)
-                        frame.upload()
-
-        threading.Thread(target=shoot).start()
-        for frame in line.consumer:                        # until the producer has left
-            with frame:                                    # is released at the end of the block
-                frame.download().wait()
-
-The names are those of `overtake`: this module is imported when one of them is used. `docs/pipelines.md` teaches them.
 Each end belongs to one thread at a time. A call that waits releases the interpreter's lock.
 """
 
@@ -25,12 +8,8 @@ import contextlib
 import ctypes
 import re
 
-import overtake
-import overtake_calls as calls
-import overtake_tasks as base
-from overtake_calls import Ended, FrameError
-
-__all__ = ["Consumer", "Ended", "Frame", "FrameError", "Pipeline", "Producer"]
+from . import _calls as calls, _tasks as base
+from ._lib import BY_ADDRESSES, DEVICE_TO_HOST, HOST_TO_DEVICE, Ended, Error, FrameError
 
 # The fate of frames when the consumer is behind.
 BEHIND = {"block": 0, "drop-newest": 1, "drop-oldest": 2, "latest-only": 3}
@@ -38,28 +17,24 @@ BEHIND = {"block": 0, "drop-newest": 1, "drop-oldest": 2, "latest-only": 3}
 _ENDS = (None, "delivered", "full", "replaced", "overdue", "given-up", "failed")
 
 
-def _structure(name, *fields):
-    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_uint32), *fields]})
-
-
 _number, _long, _pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 _SPANS = ("period_ns", "deadline_ns", "tolerance_ns", "work_span_ns", "raise_within_ns", "records_max")
 _COUNTS = ("frames", "delivered", "late", "full", "replaced", "overdue", "given_up", "failed", "under_way")
 _COUNTS += ("records_lost",)
 _TIMES = ("captured_ns", "committed_ns", "taken_ns", "ended_ns")
-_Options = _structure(
+_Options = calls.structure(
     "_Options",
     *[("stages", _number), ("name", ctypes.c_char_p), ("bytes", _long)],
     *[("priority", ctypes.c_int), ("behind", ctypes.c_int), *((name, _long) for name in _SPANS)],
     ("admission", _pointer),
 )
-_Frame = _structure(
+_Frame = calls.structure(
     "_Frame",
     *[("is_dropped", _number), ("number", _long), ("host", _pointer), ("device", _pointer), ("bytes", _long)],
     *[("priority", ctypes.c_int), ("reserved", _number)],
 )
-_Record = _structure("_Record", ("end", ctypes.c_int), ("number", _long), *((name, _long) for name in _TIMES))
-_Statistics = _structure("_Statistics", ("reserved", _number), *((name, _long) for name in _COUNTS))
+_Record = calls.structure("_Record", ("end", ctypes.c_int), ("number", _long), *((name, _long) for name in _TIMES))
+_Statistics = calls.structure("_Statistics", ("reserved", _number), *((name, _long) for name in _COUNTS))
 
 
 def _prototypes():
@@ -73,7 +48,7 @@ def _prototypes():
         "pipeline_wait": [_pointer, ctypes.c_int64, ctypes.POINTER(_Frame)],
         "pipeline_captured": [_pointer, _long],
         "pipeline_copy": [_pointer, _pointer, _pointer, size, ctypes.c_int, place],
-        "pipeline_submit": [_pointer, ctypes.POINTER(base._Spec), place],
+        "pipeline_submit": [_pointer, ctypes.POINTER(base.Spec), place],
         "pipeline_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
         "pipeline_take_record": [_pointer, ctypes.POINTER(_Record)],
         **{f"pipeline_{name}": [_pointer] for name in names},
@@ -95,34 +70,37 @@ class Frame:
         memory.end = end  # keeps the pipeline
         self.bytes = memoryview(memory).cast("B")
 
-    def _task(self, name, *arguments, work=None):
-        return base.Task(name, self._end._handle, *arguments, work=work)
+    def __repr__(self):
+        return f"<overtake_gpu.Frame {self.number} of {self.size} bytes>"
 
-    def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
+    def _task(self, call, *arguments, work=None, name=None):
+        return base.Task(call, self._end._handle, *arguments, work=work, name=name)
+
+    def copy(self, target, source, size, kind=BY_ADDRESSES):
         """Copies between two addresses as a part of the frame, at its priority. Returns the task."""
         return self._task("pipeline_copy", target, source, size, kind)
 
     def upload(self):
         """Copies its bytes to the device."""
-        return self.copy(self.device, self.host, self.size, overtake.HOST_TO_DEVICE)
+        return self.copy(self.device, self.host, self.size, HOST_TO_DEVICE)
 
     def download(self):
         """Copies its bytes back to the host."""
-        return self.copy(self.host, self.device, self.size, overtake.DEVICE_TO_HOST)
+        return self.copy(self.host, self.device, self.size, DEVICE_TO_HOST)
 
     def kernel(self, name, launch, after=()):
         """Runs kernels as a part of the frame: `launch(lane)`."""
-        return self._submit(base._KERNEL, name, launch, after)
+        return self._submit(base.KERNEL, name, launch, after)
 
     def host_task(self, name, run, after=()):
         """A function of the host as a part of the frame: `run()`."""
-        return self._submit(base._HOST, name, run, after)
+        return self._submit(base.HOST, name, run, after)
 
     def _submit(self, kind, name, function, after):
-        spec, work = base._described(kind, name, function, after)
+        spec, work = base.described(kind, name, calls.function_of(name, function), after)
         work.frame = self._end._failures.of(self.number)
         self._has_functions = True
-        return self._task("pipeline_submit", ctypes.byref(spec), work=work)
+        return self._task("pipeline_submit", ctypes.byref(spec), work=work, name=name)
 
     def captured(self, ago):
         """It was captured so many seconds ago, and not when its stage was acquired."""
@@ -215,7 +193,7 @@ class _End(calls.Owner):
             except TimeoutError as error:
                 if is_last:
                     raise TimeoutError(re.sub(r"within \d+ ns", f"within {timeout} s", str(error))) from None
-            except overtake.Error:
+            except Error:
                 raise
             except BaseException:  # it may have come behind the call: no frame stays in hand
                 calls.functions["pipeline_give_up" if is_filling else "pipeline_release"](self._handle)
@@ -298,9 +276,13 @@ class Pipeline(calls.Owner):
         options.admission = admission._handle if admission else None
         super().__init__()
         failures = _Failures()
+        self._name, self._size = name, size
         self._tasks, self.producer, self.consumer = tasks, Producer(failures), Consumer(failures)
         places = [owner._place for owner in (self, self.producer, self.consumer)]
         calls.call("pipeline_open", tasks._handle, options, *map(ctypes.byref, places))
+
+    def __repr__(self):
+        return f"<overtake_gpu.Pipeline {self._name!r} of {self._size} bytes a frame>"
 
     def statistics(self):
         """The counts so far, as a dict of numbers."""

@@ -1,5 +1,5 @@
-"""How the modules of `overtake` call the library: functions by name, errors, waits that Ctrl-C ends, and functions of
-tasks. A part of `overtake_tasks`.
+"""How tasks, arrays and pipelines call the library: functions by name, errors, waits that Ctrl-C ends, and functions of
+tasks.
 
 An exception may come between any two statements of the main thread: Ctrl-C is one. In a function of a task no frame
 above it could handle it, so the library fails the task (`overtake_answer_...`), and the exception is raised again when
@@ -14,20 +14,8 @@ import threading
 import time
 import weakref
 
-import overtake
-
-class TaskError(overtake.Error):
-    """A task that failed, or was not run because one before it failed: the text names both. The exception of the task's
-    own function is the cause (`__cause__`)."""
-
-
-class Ended(overtake.Error):
-    """The other end has left the pipeline: there are no further frames."""
-
-
-class FrameError(overtake.Error):
-    """A frame failed: the text names it and the reason. The next call is about the next frame."""
-
+from . import _lib
+from ._lib import Ended, Error, FrameError, TaskError
 
 REFUSED, WOULD_BLOCK, TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -10, -11, -13, -14, -16, -17, -18
 _KINDS = {
@@ -41,14 +29,14 @@ functions = {}
 
 def bind(prototypes):
     """Looks these functions of the library up."""
-    library = overtake._need(strict=True)
+    library = _lib.need(strict=True)
     with _lock:
         functions.update(last_error=library.overtake_last_error, error_name=library.overtake_error_name)
         for each, arguments in {**_PROTOTYPES, **prototypes}.items():
             found = getattr(library, "overtake_" + each, None)
             if found is None:
-                text = f"{overtake.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
-                raise overtake.Unavailable(text)
+                text = f"{_lib.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
+                raise _lib.Unavailable(text)
             found.restype, found.argtypes = ctypes.c_int, arguments
             functions[each] = found
 
@@ -64,7 +52,7 @@ def check(code):
     if code:
         text = functions["last_error"]().decode(errors="replace")
         raise_interrupt()
-        kind = _KINDS.get(code, overtake.Error)
+        kind = _KINDS.get(code, Error)
         raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
 
 
@@ -118,6 +106,20 @@ def ns(name, seconds):
     if seconds < 0:
         raise ValueError(f"{name} is {seconds} s: it is 0 or more")
     return (1 << 63) - 1 if seconds >= 1 << 33 else round(seconds * 1e9)
+
+
+def encoded(name):
+    """The name of a task, for the library."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a task is a text, and {name!r} is none")
+    return name.encode()
+
+
+def function_of(name, function):
+    """The function of a task, which is refused where it is given, and not where it is called."""
+    if not callable(function):
+        raise TypeError(f"task {name!r} has no function: {function!r} cannot be called")
+    return function
 
 
 def number_of(name, words, word):
@@ -200,9 +202,14 @@ def note(error):
 
 def _text_of(error):
     try:
-        return str(error) if isinstance(error, overtake.Error) else f"{type(error).__name__}: {error}"
+        return str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
     except Exception:
         return f"{type(error).__name__}, whose text cannot be made"
+
+
+def structure(name, *fields):
+    """A structure of the library's, which begins with its size."""
+    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_uint32), *fields]})
 
 
 class Work:

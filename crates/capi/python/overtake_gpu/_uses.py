@@ -1,11 +1,11 @@
-"""Uses of arrays, and kernels whose signature says them: a part of `overtake_arrays`."""
+"""Uses of arrays, and kernels whose signature says them."""
 
 import ctypes
 import math
 import re
+from operator import index
 
-import overtake_calls as calls
-import overtake_exchange as exchange
+from . import _calls as calls, _exchange as exchange
 
 READ, WRITE, READ_WRITE, DISCARD, RELAXED, SUM, MIN, MAX = range(1, 9)
 _OPERATORS = {"sum": SUM, "min": MIN, "max": MAX}
@@ -21,15 +21,21 @@ class Argument(ctypes.Structure):
 
 
 def shape_of(shape):
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    """Lengths as integers, those of numpy among them. One is a shape of one dimension."""
+    return tuple(map(index, shape if hasattr(shape, "__iter__") else (shape,)))
 
 
 class Use:
     """A use of an array, or of `count` elements of it from `first` on."""
 
     def __init__(self, array, mode, first=0, count=0):
-        self.array, self.mode, self.first = array, mode, first
-        self.count = count or array.size - first
+        if not isinstance(array, calls.Owner) or not hasattr(array, "dtype"):
+            raise TypeError(f"a use is one of an array of `Arrays.array`, and {array!r} is none")
+        self.array, self.mode, self.first = array, mode, index(first)
+        self.count = index(count) or array.size - self.first
+
+    def __repr__(self):
+        return f"<overtake_gpu.Use of {self.count} elements from {self.first} on of {self.array!r}>"
 
     def shape(self):
         return self.array.shape if self.count == self.array.size else (self.count,)
@@ -146,15 +152,34 @@ class Kernel(calls.Owner):
             if len(arguments) != len(self._parameters):
                 takes = len(self._parameters)
                 raise TypeError(f"kernel {self.name} takes {takes} arguments, and {len(arguments)} are given")
-            pairs = [argument_of(*pair) for pair in zip(self._parameters, arguments)]
+            pairs = [self._argument(at, *pair) for at, pair in enumerate(zip(self._parameters, arguments))]
             spec = self._arrays.spec_of(name or self.name, [argument for argument, _ in pairs], **options)
             spec.kernel, spec.shared_bytes = self._handle, shared_bytes
             for place, lengths in ((spec.grid, grid), (spec.block, block)):
-                for index, length in enumerate(shape_of(lengths)):
-                    place[index] = length
+                for axis, length in enumerate(shape_of(lengths)):
+                    place[axis] = length
             return self._arrays.submit(spec, None, room_timeout)
 
         return submit
+
+    def __repr__(self):
+        return f"<overtake_gpu.Kernel {self.name!r}>"
+
+    def _argument(self, at, parameter, value):
+        try:
+            return argument_of(parameter, value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"argument {at} of kernel {self.name}: {error}") from None
+
+
+def number_of(kind, value):
+    """A number for a kernel, which may be one of numpy's."""
+    if kind in (ctypes.c_bool, ctypes.c_float, ctypes.c_double):
+        return kind(value)
+    number = kind(value)
+    if number.value != index(value):
+        raise ValueError(f"{value} is no number of {8 * ctypes.sizeof(kind)} bits")
+    return number
 
 
 def argument_of(parameter, value):
@@ -162,7 +187,7 @@ def argument_of(parameter, value):
     if isinstance(parameter, int):
         use = value if isinstance(value, Use) else Use(value, parameter)
         return Argument(use.array._handle, use.mode, use.element_type(), use.first, use.count), use
-    number = parameter(value)
+    number = number_of(parameter, value)
     found = Argument(value=ctypes.addressof(number), value_bytes=ctypes.sizeof(number))
     found.kept = number
     return found, number

@@ -1,30 +1,17 @@
-"""Arrays from Python: memory on the host and on the devices, and computations that use it.
+"""Arrays: memory on the host and on the devices, and computations that use it. `docs/data.md` teaches them.
 
-    import overtake
-
-    with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
-        x, y = arrays.array_of(range(1000), "float32"), arrays.array(1000, "float32")
-        square = arrays.kernel(ptx, "square", "const pointer, pointer, sint32")
-        square(4, 256)(x, y, 1000)                   # its order and its copies follow from its arguments
-        print(y[3])                                  # waits for it
-
-The names are those of `overtake`: this module is imported when one of them is used. Tensors of PyTorch, CuPy and JAX
-come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions of `Arrays.launch` and in the blocks of
-`Array.on_device`. `docs/data.md` teaches it in ten minutes.
+Tensors of PyTorch, CuPy and JAX come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions of
+`Arrays.launch` and in the blocks of `Array.on_device`.
 """
 
 import contextlib
 import ctypes
 import math
 
-import overtake
-import overtake_calls as calls
-import overtake_exchange as exchange
-import overtake_tasks as base
-import overtake_uses as uses
-from overtake_uses import Kernel, Use, discard, read, read_write, reduce, relaxed, write
-
-__all__ = ["Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "reduce", "relaxed", "write"]
+from . import _calls as calls, _exchange as exchange, _tasks as base, _uses as uses
+from ._copies import stream_handle
+from ._lib import Error
+from ._uses import Kernel, Use, discard, read, write
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
@@ -41,37 +28,33 @@ SELECTIONS = {
 }
 
 
-def _structure(name, *fields):
-    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_uint32), *fields]})
-
-
 _number, _size, _pointer = ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
 _COUNTS = ("uploads", "upload_bytes", "downloads", "download_bytes")
 _COUNTS += ("between_devices", "between_device_bytes", "shared", "evictions")
-_Options = _structure(
+_Options = calls.structure(
     "_Options",
     *[("selection", ctypes.c_int), ("device_bytes_max", ctypes.c_uint64), ("host_bytes_max", ctypes.c_uint64)],
     *[("bandwidths", ctypes.c_char_p), ("measures", _number), ("serial", _number)],
 )
 _TIMES = ("mean_us", "least_us", "last_us")
-_Times = _structure(
+_Times = calls.structure(
     "_Times",
     *[("device", _number), ("name", ctypes.c_char_p), ("bytes", ctypes.c_uint64), ("count", ctypes.c_uint64)],
     *((name, ctypes.c_double) for name in _TIMES),
 )
 _TELL = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Times), _pointer)
-_Statistics = _structure("_Statistics", ("reserved", _number), *((name, ctypes.c_uint64) for name in _COUNTS))
-_AdoptSpec = _structure(
+_Statistics = calls.structure("_Statistics", ("reserved", _number), *((name, ctypes.c_uint64) for name in _COUNTS))
+_AdoptSpec = calls.structure(
     "_AdoptSpec",
     *[("is_on_device", _number), ("device", _number), ("reserved", _number), ("memory", _pointer)],
     *[("count", _size), ("element_bytes", _size), ("stream", _pointer), ("data", _size), ("free_data", calls.FREE)],
 )
-_AccessSpec = _structure(
+_AccessSpec = calls.structure(
     "_AccessSpec",
     *[("mode", ctypes.c_int), ("priority", ctypes.c_int), ("is_on_device", _number), ("device", _number)],
     *[("reserved", _number), ("first", _size), ("count", _size)],
 )
-_ComputationSpec = _structure(
+_ComputationSpec = calls.structure(
     "_ComputationSpec",
     *[("priority", ctypes.c_int), ("name", ctypes.c_char_p), ("references", _number), ("retries", _number)],
     *[("is_on_device", _number), ("device", _number), ("arguments", _pointer), ("arguments_count", _size)],
@@ -164,23 +147,36 @@ class Array(calls.Owner):
     def __len__(self):
         return self.shape[0]
 
+    def __repr__(self):
+        return f"<overtake_gpu.Array of {self.shape} elements of {self.dtype}>"
+
     def __getitem__(self, index):
         with self.read() as elements:
-            found = elements[index]
+            found = self._found(elements, index)
             if isinstance(found, memoryview):
                 found = found.tolist()
         return found
+
+    def _found(self, elements, index):
+        try:
+            return elements[index]
+        except IndexError:
+            raise IndexError(f"index {index} is out of range: the shape is {self.shape}") from None
+        except NotImplementedError:
+            text = f"{index} is no single element of the shape {self.shape}: take `tolist()`, or `numpy.asarray(array)`"
+            raise TypeError(text) from None
 
     def __setitem__(self, index, value):
         with self.change() as elements:
             if isinstance(index, slice):
                 places = range(*index.indices(len(self)))
-                values = [value] * len(places) if isinstance(value, (int, float)) else list(value)
+                values = list(value) if hasattr(value, "__iter__") else [value] * len(places)
                 if len(values) != len(places):
                     raise ValueError(f"{len(values)} values for {len(places)} elements")
                 for place, each in zip(places, values):
                     elements[place] = each
             else:
+                self._found(elements, index)
                 elements[index] = value
 
     def tolist(self):
@@ -211,9 +207,9 @@ class Array(calls.Owner):
 
     def on_device(self, use=None, device=0, stream=None, **options):
         """An access on a device, for another library: `with array.on_device() as view: torch.from_dlpack(view)`. It
-        is `overtake.read`, unless `use` is another way in which the library uses the elements. `stream`, an object with
-        `synchronize`, is waited for at the end of the block. While it only reads, computations that would write are
-        refused."""
+        is `overtake_gpu.read`, unless `use` is another way in which the library uses the elements. `stream`, an object
+        with `synchronize`, is waited for at the end of the block. While it only reads, computations that would write
+        are refused."""
         return Access((use or read)(self), device, stream=stream, **options)
 
     def bring(self, device=None, priority=0):
@@ -273,7 +269,7 @@ class Arrays(calls.Owner):
 
     def token(self):
         """A token: an array without elements, for an order that is not about memory, of a file, say. Functions use it
-        as any array (`overtake.read`, `overtake.write`), and get an empty view for it."""
+        as any array (`overtake_gpu.read`, `overtake_gpu.write`), and get an empty view for it."""
         return Array(self, (0,), "uint8", "token_new", self._handle)
 
     def array_of(self, contents, dtype=None):
@@ -302,7 +298,7 @@ class Arrays(calls.Owner):
         """An array in the memory of a contiguous tensor or array of another library, with its contents: nothing is
         copied. Until the array is released, or this is closed, the library must not use it. Work of `stream` is waited
         for; without one, that of the stream that the library names. The memory is on a device of the dispatcher."""
-        found = exchange.borrowed(owner, None if stream is None else overtake.stream_handle(stream))
+        found = exchange.borrowed(owner, None if stream is None else stream_handle(stream))
         devices, at = self._dispatcher.devices, 0
         if found.is_on_device:
             if found.device not in devices:
@@ -317,8 +313,8 @@ class Arrays(calls.Owner):
     def kernel(self, image, name, signature):
         """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
         and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole, and
-        `sum pointer` is a reduction (`overtake.reduce`)."""
-        image = image.encode() if isinstance(image, str) else bytes(image)
+        `sum pointer` is a reduction (`overtake_gpu.reduce`)."""
+        image = image.encode() if isinstance(image, str) else memoryview(image).tobytes()
         return Kernel(self, name, signature, "kernel_load", image, len(image))
 
     def kernel_of(self, function, name, signature):
@@ -331,7 +327,7 @@ class Arrays(calls.Owner):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
         Its work goes in `lane.stream`. A library that takes a view by DLPack may use a stream of its own: that waits
         for the lane, and the lane for it. Options: `priority`; `on`, the device; `after`, tasks that it comes after
-        besides; `held`, a number of references; `retries`; `room_timeout`, as for `overtake.Tasks`."""
+        besides; `held`, a number of references; `retries`; `room_timeout`, as for `overtake_gpu.Tasks`."""
         def given(handle, addresses, _):
             lane = base.Lane(handle)
             device = lane.device
@@ -341,7 +337,7 @@ class Arrays(calls.Owner):
             finally:
                 lane.follow_streams()
 
-        return self._function(name, given, used, options, launch=calls.answering("launch_uses", _LAUNCH))
+        return self._function(name, function, given, used, options, launch=calls.answering("launch_uses", _LAUNCH))
 
     def host(self, name, function, *used, **options):
         """A function of the host: `function(*elements)`, with a memoryview for each use. It is released when the
@@ -357,12 +353,13 @@ class Arrays(calls.Owner):
             calls.refuse_kept(any([calls.take_away(view) for view in views]))
             return value
 
-        return self._function(name, given, used, options, run=calls.answering("run_uses", _RUN))
+        return self._function(name, function, given, used, options, run=calls.answering("run_uses", _RUN))
 
-    def _function(self, name, given, used, options, launch=_LAUNCH(), run=_RUN()):
+    def _function(self, name, function, given, used, options, launch=_LAUNCH(), run=_RUN()):
+        calls.function_of(name, function)
         for use in used:
             if not isinstance(use, Use):
-                text = f"{name} takes uses of arrays, such as overtake.read(array): {type(use).__name__} is none"
+                text = f"{name} takes uses of arrays, such as overtake_gpu.read(array): {type(use).__name__} is none"
                 raise TypeError(text)
         arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
         room_timeout = options.pop("room_timeout", 0)
@@ -376,20 +373,21 @@ class Arrays(calls.Owner):
         return self.submit(spec, work, room_timeout, keep)
 
     def spec_of(self, name, arguments, priority=0, on=None, after=(), held=0, retries=0):
-        spec = _ComputationSpec(ctypes.sizeof(_ComputationSpec), priority, name.encode(), held, retries)
+        size, text = ctypes.sizeof(_ComputationSpec), calls.encoded(name)
+        spec = _ComputationSpec(size, priority, text, held, retries)
         spec.is_on_device, spec.device = on is not None, on or 0
         spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
         spec.arguments = ctypes.addressof(spec.kept[1]) if arguments else None
         spec.arguments_count = len(arguments)
-        spec.after, spec.after_count = base._handles(after)
+        spec.after, spec.after_count = base.handles_of(after)
         return spec
 
     def submit(self, spec, work, room_timeout=0, keep=lambda: None):
         for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
             keep()
             try:
-                return base.Task("compute", self._handle, spec, work=work)
-            except overtake.Error as error:
+                return base.Task("compute", self._handle, spec, work=work, name=spec.name.decode())
+            except Error as error:
                 if is_last or error.code != calls.WOULD_BLOCK:
                     raise
 
@@ -422,7 +420,7 @@ class Arrays(calls.Owner):
         if self._handle is not None:
             try:
                 calls.call("arrays_close", self._handle)
-            except overtake.Error as error:
+            except Error as error:
                 if error.code != calls.REFUSED:  # in the function of a task
                     self._forget()
                 raise
@@ -432,6 +430,6 @@ class Arrays(calls.Owner):
         return self
 
     def __exit__(self, kind, *raised):
-        with contextlib.suppress(*[overtake.Error] if kind else []):  # it may follow from the exception
+        with contextlib.suppress(*[Error] if kind else []):  # it may follow from the exception
             self.close()
         return False

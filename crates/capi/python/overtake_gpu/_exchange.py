@@ -1,14 +1,12 @@
 """Memory that Python libraries share without a copy: `__cuda_array_interface__` and DLPack, in both directions.
 
-`View` is memory of a device as PyTorch, CuPy, JAX and Numba take it; `borrowed` is theirs. It is a part of
-`overtake_arrays`, and needs nothing but the standard library.
+`View` is memory of a device as PyTorch, CuPy, JAX and Numba take it; `borrowed` is theirs.
 """
 
 import ctypes
 import math
-import os
 
-import overtake
+from ._lib import driver
 
 # The name of a type, as numpy has it: the type of `__cuda_array_interface__`, the format of `memoryview`, and DLPack's
 # code and bits.
@@ -27,15 +25,11 @@ TYPES = {
     "float64": ("<f8", "d", (2, 64)),
 }
 
+_BUILTINS = {float: "float64", int: "int64", bool: "bool"}
+
 _DEVICE, _PINNED = 2, 3  # of DLPack
 _LEGACY_STREAM = 1
 _DISABLE_TIMING, _DEVICE_ORDINAL = 2, 9  # of CUDA's events, and of its attributes of pointers
-
-
-def driver():
-    """The driver, whose functions return a CUresult: the one that the library uses. A drop-in has to see its calls."""
-    named = os.environ.get("OVERTAKE_LIBCUDA") if overtake.deployment() == "c" else None
-    return ctypes.CDLL(named or "libcuda.so.1")
 
 
 def _must(name, *arguments):
@@ -76,8 +70,12 @@ def name_of(view):
 
 
 def type_name(dtype):
-    """The name of a type: of a string, of a dtype of numpy or CuPy, of a torch.dtype."""
-    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    """The name of a type: of a string, of a dtype or a type of numpy, CuPy or JAX, of a torch.dtype, and of `float`,
+    `int` and `bool`, which mean what they mean in numpy."""
+    if isinstance(dtype, type):
+        name = _BUILTINS.get(dtype, dtype.__name__.rstrip("_"))  # numpy.bool_, before numpy 2
+    else:
+        name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
     if name not in TYPES:
         raise TypeError(f"arrays of {dtype} are not known: the types are {', '.join(TYPES)}")
     return name
@@ -148,6 +146,9 @@ class View:
     def __init__(self, address, shape, name, device, owner, lane=None):
         self.address, self.shape, self.dtype, self.device, self._owner = address, shape, name, device, owner
         self._lane = lane
+
+    def __repr__(self):
+        return f"<overtake_gpu.View of {self.shape} elements of {self.dtype} on device {self.device}>"
 
     @property
     def __cuda_array_interface__(self):
