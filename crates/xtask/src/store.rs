@@ -131,6 +131,9 @@ fn question_of(command: &str) -> Option<String> {
     if let Some(question) = special.into_iter().find(|question| words.contains(&format!("--{question}").as_str())) {
         return Some(question.to_owned());
     }
+    if words.first() == Some(&"overtake-hunt") {
+        return Some("hunt".to_owned());
+    }
     let at = words.iter().position(|word| *word == "bench")?;
     words.get(at + 1).map(|question| (*question).to_owned())
 }
@@ -208,7 +211,7 @@ mod tests {
         let question = |command| question_of(command).unwrap_or_default();
         assert_eq!(question("overtake bench latency --seconds 32 --json a.json"), "latency");
         assert_eq!(question("overtake bench latency --endless --json a.json"), "endless");
-        assert_eq!(question("overtake bench hunt --seconds 600"), "hunt");
+        assert_eq!(question("overtake-hunt --seconds 600"), "hunt");
         assert_eq!(question("python3 pair.py"), "");
         assert_eq!(asked(&["a.json", "--product", "7"]).unwrap().product, Some(7));
         assert!(asked(&["a.json", "--product", "x"]).is_err() && asked(&["--product", "7"]).is_err());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 25] = [
+const RANKS: [(&str, u8); 29] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
@@ -29,8 +29,12 @@ const RANKS: [(&str, u8); 25] = [
     ("overtake-shim", 7),
     ("overtake-preload", 8),
     ("overtake-capi", 8),
-    ("overtake-cli", 9),
-    ("overtake-xtask", 10),
+    ("overtake-console", 7),
+    ("overtake-measure", 8),
+    ("overtake-bench", 9),
+    ("overtake-hunt", 9),
+    ("overtake-cli", 10),
+    ("overtake-xtask", 11),
 ];
 
 /// Crates that depend on these only.
@@ -48,8 +52,19 @@ const STANDS_ON: [(&str, &[&str]); 6] = [
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
-    ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-cli"]),
-    ("overtake-backend", &["overtake-cli"]),
+    (
+        "overtake-softgpu",
+        &[
+            "overtake-softgpu-libcuda",
+            "overtake-backend",
+            "overtake-workloads",
+            "overtake-console",
+            "overtake-measure",
+            "overtake-hunt",
+            "overtake-cli",
+        ],
+    ),
+    ("overtake-backend", &["overtake-console", "overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];
 
@@ -163,7 +178,7 @@ mod tests {
         assert_eq!(found("overtake-cli", "[dependencies]\nbackend.workspace = true"), [""; 0]);
         for name in ["overtake", "overtake-shim", "overtake-preload", "overtake-capi"] {
             let wrong = found(name, "[dependencies]\nbackend.workspace = true");
-            assert!(wrong[0].ends_with("outside tests and examples overtake-cli may"), "{name}: {wrong:?}");
+            assert!(wrong[0].ends_with("outside tests and examples overtake-console, overtake-cli may"), "{name}: {wrong:?}");
         }
         let soft = "[dependencies]\nsoftgpu = { package = \"overtake-softgpu\" }";
         assert_eq!(found("overtake-copies", soft).len(), 1);
