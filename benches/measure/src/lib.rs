@@ -1,5 +1,5 @@
-//! Measures urgent copies beside bulk copies, method against method: what `overtake bench`, `overtake demo` and the hunt
-//! share.
+//! Measures urgent copies beside bulk copies, method against method: what `overtake bench`, `overtake demo` and the
+//! hunt share.
 //!
 //! A [`method::Method`] opens two flows, urgent copies and bulk requests. The [`bulk::Feeder`] keeps bulk requests
 //! outstanding on a thread of its own; the urgent loop times copies from the call to a completion word seen in host

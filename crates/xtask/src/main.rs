@@ -60,7 +60,7 @@ Chores:
   ptx               have the ptxas of CUDA 12.1 (fetched with pip) translate every PTX text of the tree: 1 if it refuses
                     one, 0 with `skipped: …` if pip cannot fetch
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
-                    store the output of `overtake bench --json` or of a script of tests/gpu as a run in reports/, and
+                    store the output of `overtake bench --json` or of a script of benches/gpu as a run in reports/, and
                     fill the pages anew; a text needs --question, and --like with a run of the same build and
                     machine; a trace of kernels needs both, and --command; --product for a build from before its number
                     was raised

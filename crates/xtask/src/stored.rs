@@ -1,6 +1,6 @@
 //! Stored runs: the files of `reports/QUESTION/DEVICE`, and their headers.
 //!
-//! A run is JSON in the format of `overtake bench --json` and the scripts of `tests/gpu`: a header and rows, or a
+//! A run is JSON in the format of `overtake bench --json` and the scripts of `benches/gpu`: a header and rows, or a
 //! list of such runs that were made in turn. Or it is text: the lines of its header, an empty line, and the text.
 
 use std::collections::BTreeMap;

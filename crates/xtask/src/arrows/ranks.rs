@@ -178,7 +178,10 @@ mod tests {
         assert_eq!(found("overtake-cli", "[dependencies]\nbackend.workspace = true"), [""; 0]);
         for name in ["overtake", "overtake-shim", "overtake-preload", "overtake-capi"] {
             let wrong = found(name, "[dependencies]\nbackend.workspace = true");
-            assert!(wrong[0].ends_with("outside tests and examples overtake-console, overtake-cli may"), "{name}: {wrong:?}");
+            assert!(
+                wrong[0].ends_with("outside tests and examples overtake-console, overtake-cli may"),
+                "{name}: {wrong:?}"
+            );
         }
         let soft = "[dependencies]\nsoftgpu = { package = \"overtake-softgpu\" }";
         assert_eq!(found("overtake-copies", soft).len(), 1);
