@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::stored::FOLDER;
+use pages::stored::FOLDER;
 
 /// Programs that no test builds, because they need nvcc and a GPU.
 const PROBES: &str = "benches/probes/";

@@ -7,6 +7,7 @@ mod cases;
 mod document;
 mod rules;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use document::Document;
@@ -40,12 +41,11 @@ fn every_stored_picture_is_readable() {
 }
 
 /// The runs of all stored files, each with the name of its file.
-fn stored_runs() -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports"), "json", &mut files);
+fn stored_runs() -> BTreeMap<String, String> {
+    let mut files = pages::stored::texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    files.retain(|name, _| name.ends_with(".json"));
     assert!(files.len() > 50, "{files:?}");
-    let read = |file: &PathBuf| (file.display().to_string(), std::fs::read_to_string(file).unwrap());
-    files.iter().map(read).collect()
+    files
 }
 
 #[test]

@@ -5,28 +5,17 @@ mod chromium;
 mod document;
 mod numbers;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use document::Document;
 use overtake_report::runs::{headlines, page, read};
 use serde_json::{Value, json};
 
-fn json_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        match path.is_dir() {
-            true => json_below(&path, found),
-            false if path.extension().is_some_and(|is| is == "json") => found.push(path),
-            false => {}
-        }
-    }
-}
-
-/// Every file of runs below `reports`.
-pub fn stored() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    json_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports"), &mut files);
-    files.sort();
+/// Every stored file of runs, by its name.
+pub fn stored() -> BTreeMap<String, String> {
+    let mut files = pages::stored::texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    files.retain(|name, _| name.ends_with(".json"));
     assert!(files.len() > 50, "{files:?}");
     files
 }
@@ -55,12 +44,11 @@ pub fn example() -> Value {
 
 #[test]
 fn every_number_of_every_stored_run_is_on_its_page() {
-    for file in stored() {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let runs = read("run", &text).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+    for (file, text) in stored() {
+        let runs = read("run", &text).unwrap_or_else(|why| panic!("{file}: {why}"));
         let page = page("all", &runs);
         let wrong = numbers::wrong(&serde_json::from_str(&text).unwrap(), &Document::parse(&page));
-        assert!(wrong.is_empty(), "{}:\n{}", file.display(), wrong.join("\n"));
+        assert!(wrong.is_empty(), "{file}:\n{}", wrong.join("\n"));
     }
 }
 

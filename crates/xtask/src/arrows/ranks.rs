@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 29] = [
+const RANKS: [(&str, u8); 30] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-stages", 0),
     ("overtake-hal", 1),
+    ("overtake-pages", 1),
     ("overtake-abi", 2),
     ("overtake-contexts", 2),
     ("overtake-graph", 2),
@@ -47,7 +48,7 @@ const STANDS_ON: [(&str, &[&str]); 6] = [
         &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu", "overtake-workloads"],
     ),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),
-    ("overtake-xtask", &["overtake-abi", "overtake-report"]),
+    ("overtake-xtask", &["overtake-abi", "overtake-pages"]),
 ];
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
