@@ -24,8 +24,11 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, String>, String> {
 }
 
 fn read_present(path: &Path) -> std::io::Result<BTreeMap<String, String>> {
+    // To its end, so that its checksum is compared.
+    let mut bytes = Vec::new();
+    GzDecoder::new(doors::file::open(path)?).read_to_end(&mut bytes)?;
     let mut texts = BTreeMap::new();
-    for entry in Archive::new(GzDecoder::new(doors::file::open(path)?)).entries()? {
+    for entry in Archive::new(&bytes[..]).entries()? {
         let mut entry = entry?;
         let name = entry.path()?.to_string_lossy().into_owned();
         let mut text = String::new();
@@ -75,5 +78,10 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
         assert!(read(&path).is_err(), "a part of an archive is none");
+        let mut other = bytes;
+        let checksum = other.len() - 8;
+        other[checksum] ^= 1;
+        std::fs::write(&path, other).unwrap();
+        assert!(read(&path).is_err(), "its bytes are not those that were written");
     }
 }

@@ -299,7 +299,9 @@ mod tests {
             read_all(root.path()).unwrap_err(),
             ["reports/latency/h100: a run belongs into raw.tar.gz: see `cargo xtask store-run`"]
         );
-        assert!(wrong("latency/a.json", JSON).contains("folder of its device"));
+        for name in ["latency/a.json", "latency/h100/old/a.json"] {
+            assert!(wrong(name, JSON).contains("folder of its device"), "{name}");
+        }
         assert!(wrong("burst/h100/a.json", JSON).contains("reports/burst has no README.md"));
         assert!(wrong("latency/h100/a.csv", "").contains("neither"));
         assert!(read_all(store("mutants/a.toml", "").path()).unwrap().is_empty(), "no runs lie there");

@@ -4,8 +4,8 @@ mod common;
 #[path = "common/measured.rs"]
 mod measured;
 
-use common::{Folder, overtake, succeed, text};
-use measured::{FIELDS, bench, bench_with, number, row, rows};
+use common::{Folder, succeed};
+use measured::{bench, bench_with, number, row, rows};
 use serde_json::Value;
 
 #[test]
