@@ -1,4 +1,4 @@
-//! Ready to complete, beside oneTBB's flow graph: in one process, in turns. `graph/benches/beside.sh` builds the
+//! Ready to complete, beside oneTBB's flow graph: in one process, in turns. `benches/graph/beside.sh` builds the
 //! library of oneTBB, and names it in `BESIDE_LIBRARY`.
 //!
 //! Both have chains of nodes that are there before, a chain a thread, with functions that count. The dispatcher's are
@@ -13,7 +13,7 @@ use crate::chain::{Chain, Ground, Shape};
 use crate::flow::{Flow, Library, Threads};
 use crate::rounds::{ROUNDS, RUNS, control, in_turns, median, spread};
 
-/// Tasks of a chain, as in `graph/benches/beside`.
+/// Tasks of a chain, as in `benches/graph/beside`.
 const LENGTH: u32 = 1_000;
 const ROWS: [&str; 3] = ["the dispatcher: ready to complete", "oneTBB flow graph: ready to complete", "control"];
 
@@ -96,7 +96,7 @@ fn compare(library: Library, count: u32) -> bool {
 /// Prints a table for each of these numbers of threads.
 pub fn report(counts: &[u32]) -> ExitCode {
     let Some(library) = std::env::var_os("BESIDE_LIBRARY") else {
-        println!("the comparison with oneTBB is graph/benches/beside.sh");
+        println!("the comparison with oneTBB is benches/graph/beside.sh");
         return ExitCode::SUCCESS;
     };
     match Library::load(Path::new(&library)) {

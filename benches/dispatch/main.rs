@@ -10,10 +10,10 @@
 //! `-- graphs` prints the time of a small kernel of a template there: by calls, as a graph, and as a graph by hand.
 //! `-- frame` prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a
 //! pipeline. `-- beside 1 8` puts ready to complete beside oneTBB's flow graph, in one process and in turns
-//! (`graph/benches/beside.sh`). Each figure that has a limit stands beside it, and the program fails if one is above.
+//! (`benches/graph/beside.sh`). Each figure that has a limit stands beside it, and the program fails if one is above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
-//! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
+//! last end, by the tasks of all threads: as for oneTBB in `benches/graph/beside`. All chains go through one
 //! dispatcher, which launches one task at a time, so it is also the time that the launching thread spends on a task.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
@@ -23,11 +23,11 @@ mod chain;
 mod count;
 mod device;
 // oneTBB's flow graph, as beside the graph alone.
-#[path = "../../graph/benches/beside/flow.rs"]
+#[path = "../graph/beside/flow.rs"]
 mod flow;
 mod frame;
 mod graphs;
-#[path = "../../graph/benches/beside/rounds.rs"]
+#[path = "../graph/beside/rounds.rs"]
 mod rounds;
 // The driver that does nothing, for the submission of copies and that of tasks.
 #[allow(dead_code)]

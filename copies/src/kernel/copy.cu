@@ -7,7 +7,7 @@
 // a copy that the CPU has lifted looks at the word of the priority that it was lifted to. The waits of each warp are
 // bounded, so the kernel ends with any words.
 //
-// Regenerate copy.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is mod.rs.
+// Regenerate copy.ptx with benches/gpu/ptx.sh on a machine with nvcc; the host side is mod.rs.
 
 #include "gate.cuh"
 #include "guard.cuh"

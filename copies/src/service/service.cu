@@ -6,7 +6,7 @@
 //
 // This module is one of its own so that the copy kernel works where this one cannot be loaded.
 //
-// Regenerate service.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is kernel.rs.
+// Regenerate service.ptx with benches/gpu/ptx.sh on a machine with nvcc; the host side is kernel.rs.
 
 #include "../kernel/gate.cuh"
 #include "../kernel/guard.cuh"

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use bench::BenchArguments;
+use clap::{Args, Parser, Subcommand};
+use console::Globals;
+use measure::args::seconds;
 use overtake::VERSION_AND_COMMIT;
 
-use crate::bench::BenchArguments;
 use crate::dag::DagArguments;
 use crate::pipeline::PipelineArguments;
 use crate::run::RunArguments;
@@ -26,7 +28,6 @@ Examples:
   overtake pipeline plan cameras.toml  the longest latency of each live stream, without running it
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
-  overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
 software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `run` ends as its program did.";
@@ -35,26 +36,11 @@ software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `
 #[derive(Debug, Parser)]
 #[command(name = "overtake", version = VERSION_AND_COMMIT, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub struct Arguments {
-    /// The driver to use.
-    #[arg(long, global = true, value_enum, value_name = "BACKEND")]
-    pub backend: Option<BackendName>,
-    /// Print only errors on standard error.
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub globals: Globals,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// A backend by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BackendName {
-    /// The real driver where it loads and finds a device, else the software GPU.
-    Auto,
-    /// The real driver, or an error.
-    Cuda,
-    /// The software GPU.
-    Soft,
 }
 
 /// The commands.
@@ -64,7 +50,7 @@ pub enum Command {
     Info(InfoArguments),
     /// Measure how long a small copy waits behind bulk copies, natively and through overtake, and draw it.
     Demo(DemoArguments),
-    /// Measure overtake against CUDA alone, or hunt for hangs and wrong bytes.
+    /// Measure overtake against CUDA alone.
     Bench(BenchArguments),
     /// Run a program with priorities for its copies, unchanged, and report on them.
     Run(RunArguments),
@@ -162,12 +148,6 @@ pub struct DemoArguments {
     pub html: Option<PathBuf>,
 }
 
-/// Parses a number of seconds within reason.
-pub fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("must lie between 0.1 and 3600".to_owned()) }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -177,11 +157,5 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn seconds_are_bounded() {
-        assert_eq!(seconds("2.5"), Ok(2.5));
-        assert!([seconds("0"), seconds("nan"), seconds("1e9"), seconds("soon")].iter().all(Result::is_err));
     }
 }

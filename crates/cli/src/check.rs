@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use console::failure::{Failure, Result};
+use console::output;
 use doors::fault::{Fault, Source};
 use serde::Serialize;
 use shim::settings::Settings;
 
 use crate::args::CheckArguments;
-use crate::failure::{Failure, Result};
-use crate::output;
 
 /// A mistake, for a script.
 #[derive(Debug, PartialEq, Eq, Serialize)]

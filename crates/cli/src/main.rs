@@ -4,30 +4,21 @@
 #![deny(unsafe_code)]
 
 mod args;
-mod bench;
 mod check;
 mod dag;
 mod demo;
-mod device;
-mod environment;
-mod failure;
-mod header;
 mod info;
-mod open;
 mod options;
-mod output;
-mod pictures;
 mod pipeline;
-mod progress;
 mod run;
 mod runs;
 mod simulate;
 mod trace;
-mod version;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use console::output;
 
 use args::{Arguments, Command};
 
@@ -35,10 +26,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     doors::messages::install();
     let result = match &arguments.command {
-        Command::Info(info) => info::run(&arguments, info),
-        Command::Demo(demo) => demo::run(&arguments, demo),
-        Command::Bench(bench) => bench::run(&arguments, bench),
-        Command::Run(run) => return run::run(&arguments, run),
+        Command::Info(info) => info::run(&arguments.globals, info),
+        Command::Demo(demo) => demo::run(&arguments.globals, demo),
+        Command::Bench(bench) => bench::run(&arguments.globals, bench),
+        Command::Run(run) => return run::run(&arguments.globals, run),
         Command::Simulate(simulate) => simulate::run(simulate),
         Command::Trace(trace) => trace::run(trace),
         Command::Report(report) => runs::run(report),

@@ -1,5 +1,7 @@
 //! `overtake options`: every setting, from the one table.
 
+use console::failure::Result;
+use console::output;
 use overtake::Options;
 use overtake::options::Tunable;
 use overtake::variables::{self, VARIABLES};
@@ -8,8 +10,6 @@ use serde::Serialize;
 use shim::settings::Settings;
 
 use crate::args::OptionsArguments;
-use crate::failure::Result;
-use crate::output;
 
 #[derive(Serialize)]
 struct OptionRow {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use console::failure::{Failure, Result};
+use console::output;
 use report::runs::{Headline, Stored, headlines, page, read};
 use serde::Serialize;
 
 use crate::args::ReportArguments;
-use crate::failure::{Failure, Result};
-use crate::output;
 
 /// A file of runs is not longer than this.
 const BYTES_MAX: u64 = 256 << 20;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use console::failure::{Failure, Result};
+use console::output;
 use report::trace::Trace;
 
 use crate::args::TraceArguments;
-use crate::failure::{Failure, Result};
-use crate::output;
 
 /// The most bytes in a trace: a process under `overtake run --trace` writes no more.
 const BYTES_MAX: u64 = 4 << 30;

@@ -4,8 +4,8 @@ mod common;
 #[path = "common/measured.rs"]
 mod measured;
 
-use common::{Folder, overtake, succeed, text};
-use measured::{FIELDS, bench, bench_with, number, row, rows};
+use common::{Folder, succeed};
+use measured::{bench, bench_with, number, row, rows};
 use serde_json::Value;
 
 #[test]
@@ -186,75 +186,6 @@ fn methods_that_cannot_be_measured_are_left_out_with_a_note() {
     let (out, _) = succeed(&folder, &arguments, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
     assert!(out.contains("note: engine/hold is left out: "), "{out}");
     assert!(!out.contains("\nh2d        engine/hold"), "{out}");
-}
-
-const SMALL_HUNT: [&str; 9] = ["bench", "hunt", "--threads", "4", "--streams", "24", "--bulk-bytes", "1M", "--json"];
-
-#[test]
-fn a_hunt_finds_nothing_and_reports_its_work() {
-    let folder = Folder::new("hunt");
-    let arguments = [&["--backend", "soft", "--quiet"], &SMALL_HUNT[..], &["-", "--seconds", "1"]].concat();
-    let (out, _) = succeed(&folder, &arguments, &[]);
-    let record: Value = serde_json::from_str(&out).unwrap();
-    let hunt = &record["hunt"];
-    assert_eq!(hunt["verdict"], "ok");
-    assert!(hunt["verified_bytes"].as_u64() > Some(100_000), "{hunt}");
-    for kind in ["h2d", "d2h", "d2d", "2d", "3d", "batches", "pageable", "kernels", "waits", "events"] {
-        assert!(hunt["kinds"][kind].as_u64() > Some(0), "{kind} did not come up: {hunt}");
-    }
-    assert!(FIELDS.split(' ').all(|field| record["rows"][0].get(field).is_some()), "{record}");
-}
-
-/// Hunts with brackets in the application's own streams and without the watchdog. Returns the finding.
-fn hang(threads: &str) -> String {
-    let folder = Folder::new(&format!("hang-{threads}"));
-    let arguments = [
-        "--backend",
-        "soft",
-        "--quiet",
-        "bench",
-        "hunt",
-        "--streams",
-        "64",
-        "--bulk-bytes",
-        "8M",
-        "--patience",
-        "1",
-        "--seconds",
-        "60",
-        "--without-watchdog",
-        "--in-stream-brackets",
-        "--json",
-        "-",
-        "--threads",
-        threads,
-    ];
-    let output = overtake(&folder, &arguments, &[]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let record: Value = serde_json::from_str(text(&output.stdout)).unwrap();
-    assert_eq!(record["hunt"]["verdict"], "HUNG", "{record}");
-    record["hunt"]["finding"].as_str().unwrap().to_owned()
-}
-
-#[test]
-fn a_planted_deadlock_is_proven() {
-    for threads in ["1", "4"] {
-        let finding = hang(threads);
-        assert!(finding.contains("deadlock, proven at") && finding.contains("the word reads 1"), "{finding}");
-    }
-}
-
-#[test]
-fn planted_bugs_are_found_by_their_bytes() {
-    for bug in ["event-wait-ignored", "row-tail-dropped"] {
-        let folder = Folder::new(bug);
-        let plant = ["-", "--seconds", "20", "--plant", bug];
-        let arguments = [&["--backend", "soft", "--quiet"], &SMALL_HUNT[..], &plant].concat();
-        let output = overtake(&folder, &arguments, &[]);
-        assert_eq!(output.status.code(), Some(1), "{bug}: {}", text(&output.stderr));
-        let record: Value = serde_json::from_str(text(&output.stdout)).unwrap();
-        assert_eq!(record["hunt"]["verdict"], "WRONG BYTES", "{bug}: {record}");
-    }
 }
 
 #[test]

@@ -10,14 +10,18 @@ use serde_json::Value;
 const LATENCY: &str = "reports/latency/soft/2026-11-22-4fb0651.json";
 const OVERHEAD: &str = "reports/overhead/soft/2026-11-22-4fb0651.json";
 
-fn stored(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name).to_str().unwrap().to_owned()
+/// A stored run as a file of the folder.
+fn stored(folder: &Folder, name: &str) -> String {
+    let texts = pages::stored::texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    let file = name.replace('/', "-");
+    std::fs::write(folder.path().join(&file), &texts[name]).unwrap();
+    file
 }
 
 #[test]
 fn runs_become_one_page() {
     let folder = Folder::new("report-page");
-    let files = [stored(LATENCY), stored(OVERHEAD)];
+    let files = [stored(&folder, LATENCY), stored(&folder, OVERHEAD)];
     let (out, _) = succeed(&folder, &["report", &files[0], &files[1]], &[]);
     assert_eq!(out, "overtake-report.html: 2 runs, 62 rows\n");
     let page = std::fs::read_to_string(folder.path().join("overtake-report.html")).unwrap();
@@ -32,10 +36,11 @@ fn runs_become_one_page() {
 #[test]
 fn its_json_tells_runs_and_ratios() {
     let folder = Folder::new("report-json");
-    let (out, _) = succeed(&folder, &["report", &stored(LATENCY), &stored(OVERHEAD), "--json"], &[]);
+    let files = [stored(&folder, LATENCY), stored(&folder, OVERHEAD)];
+    let (out, _) = succeed(&folder, &["report", &files[0], &files[1], "--json"], &[]);
     let told: Value = serde_json::from_str(&out).unwrap();
-    let read = |name: &str| std::fs::read_to_string(stored(name)).unwrap();
-    let run: Value = serde_json::from_str(&read(LATENCY)).unwrap();
+    let text = std::fs::read_to_string(folder.path().join(&files[0])).unwrap();
+    let run: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(told[0]["rows"], run["rows"].as_array().unwrap().len());
     assert_eq!(told[0]["device"], run["header"]["device"]);
     let headline = &told[0]["headlines"][0];
@@ -58,7 +63,7 @@ fn files_that_are_no_runs_are_named_with_a_cure() {
     for (file, reason) in
         [("notes.txt", "it is no JSON"), ("cut.json", "missing field `commit`"), ("gone.json", "No such file")]
     {
-        let output = overtake(&folder, &["report", &stored(LATENCY), file], &[]);
+        let output = overtake(&folder, &["report", &stored(&folder, LATENCY), file], &[]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(&format!("cannot report on {file}: ")) && said.contains(reason), "{said}");

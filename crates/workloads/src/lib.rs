@@ -9,6 +9,7 @@
 //! | `reference.rs` | the meaning of each kernel |
 //! | `profiled.rs`, `profiled.cu`, `profiled.ptx` | a kernel that notes the times of its blocks, with its twin |
 //! | `streamed.rs`, `streamed.cu`, `streamed.ptx` | a kernel that runs on and consumes stages, with its twin |
+//! | `pictures.rs` | streams of pictures by their names, such as `1080p60:nv12` |
 //! | `soft.rs` | the twins, and the time that they take |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -16,6 +17,7 @@
 #![allow(missing_docs)] // fields of `Work` are named after the kernels' arguments
 
 mod kernels;
+mod pictures;
 mod profiled;
 pub mod reference;
 mod soft;
@@ -23,6 +25,7 @@ mod streamed;
 mod work;
 
 pub use kernels::{Kernels, PTX};
+pub use pictures::{Pictures, Pixels};
 pub use profiled::Profiled;
 pub use reference::Rows;
 pub use soft::{register, register_timing};

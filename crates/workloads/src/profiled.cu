@@ -1,6 +1,6 @@
 // A kernel whose blocks note their times, by the header that users include.
 //
-// Regenerate profiled.ptx with tests/gpu/ptx.sh on a machine with nvcc. Its twin is profiled.rs.
+// Regenerate profiled.ptx with benches/gpu/ptx.sh on a machine with nvcc. Its twin is profiled.rs.
 #include "../../profile/src/overtake_profile.cuh"
 
 // Each block runs for `span_ns`.

@@ -1,6 +1,6 @@
 // A kernel that runs on and consumes stages, by the header that users include.
 //
-// Regenerate streamed.ptx with tests/gpu/ptx.sh on a machine with nvcc. Its twin is streamed.rs.
+// Regenerate streamed.ptx with benches/gpu/ptx.sh on a machine with nvcc. Its twin is streamed.rs.
 #include "../../feed/src/overtake_pipeline.cuh"
 
 // Adds up the words of each stage, each block its share: the results of a stage are the sum of each block. Each stage

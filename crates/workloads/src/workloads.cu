@@ -1,7 +1,7 @@
 // Kernels with one meaning on both devices. Each has a twin in Rust (reference.rs), which must give the same bytes:
 // sums of integers only, floating point in a fixed order without fusing, colours and pictures in integers.
 //
-// Regenerate workloads.ptx with tests/gpu/ptx.sh on a machine with nvcc.
+// Regenerate workloads.ptx with benches/gpu/ptx.sh on a machine with nvcc.
 #include <stdint.h>
 
 typedef unsigned char u8;

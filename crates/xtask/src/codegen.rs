@@ -3,20 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
+use pages::Mode;
+
 use crate::Outcome;
 use crate::wheels::{self, Scratch, Wheels};
 
 /// The generated files in `crates/abi/src`.
 pub const FILES: [&str; 2] = ["generated.rs", "prototypes.rs"];
-
-/// The use of generated files.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Write it into the tree.
-    Write,
-    /// Compare it with the tree.
-    Check,
-}
 
 /// Fetches, generates, and writes or compares.
 pub fn run(root: &Path, mode: Mode) -> Outcome {

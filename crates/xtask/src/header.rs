@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use pages::Mode;
+
 use crate::Outcome;
-use crate::codegen::{Mode, difference, read, succeed};
+use crate::codegen::{difference, read, succeed};
 use crate::wheels::Scratch;
 
 /// The path of the committed header.

@@ -1,7 +1,6 @@
 //! Chores of the repository: `cargo xtask --help`.
 #![deny(unsafe_code)]
 
-mod agreement;
 mod arrows;
 mod campaign;
 mod codegen;
@@ -10,7 +9,6 @@ mod fuzz;
 #[cfg(feature = "codegen")]
 mod generate;
 mod header;
-mod headline;
 mod install;
 mod items;
 mod mentions;
@@ -19,13 +17,13 @@ mod planted;
 mod ptx;
 mod rules;
 mod scratch;
-mod store;
-mod stored;
 mod tidy;
 mod wheels;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use pages::{Mode, Outcome, agreement, headline, store};
 
 const USAGE: &str = "\
 Chores of the repository.
@@ -63,10 +61,10 @@ Chores:
   ptx               have the ptxas of CUDA 12.1 (fetched with pip) translate every PTX text of the tree: 1 if it refuses
                     one, 0 with `skipped: …` if pip cannot fetch
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
-                    store the output of `overtake bench --json` or of a script of tests/gpu as a run in reports/, and
-                    fill the pages anew; a text needs --question, and --like with a run of the same build and
-                    machine; a trace of kernels needs both, and --command; --product for a build from before its number
-                    was raised
+                    store the output of `overtake bench --json` or of a script of benches/gpu as a run in the archive of
+                    its question (reports/QUESTION/raw.tar.gz), and fill the pages anew; a text needs --question, and
+                    --like with a run of the same build and machine; a trace of kernels needs both, and --command;
+                    --product for a build from before its number was raised
   fuzz [--programs N] [--first SEED] [--each N] [--jobs N] [--json] [-- arguments of the program]
                     run random driver programs natively and in three deployments, on the software GPU; a program that
                     differs is made small and printed with the command that runs it again
@@ -77,9 +75,6 @@ Chores:
                     does), and the origin of every stored run
   --help            this text
 ";
-
-/// The result of a chore: the text to print, as a success or as a failure.
-type Outcome = Result<String, String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -99,12 +94,12 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Outcome {
     match words {
         ["--help" | "-h" | "help"] => Ok(USAGE.to_owned()),
-        ["codegen"] => codegen::run(&root(), codegen::Mode::Write),
-        ["codegen", "--check"] => codegen::run(&root(), codegen::Mode::Check),
+        ["codegen"] => codegen::run(&root(), Mode::Write),
+        ["codegen", "--check"] => codegen::run(&root(), Mode::Check),
         #[cfg(feature = "codegen")]
         ["generate", include, folder] => generate::run(Path::new(include), Path::new(folder)),
-        ["header"] => header::run(&root(), codegen::Mode::Write),
-        ["header", "--check"] => header::run(&root(), codegen::Mode::Check),
+        ["header"] => header::run(&root(), Mode::Write),
+        ["header", "--check"] => header::run(&root(), Mode::Check),
         #[cfg(feature = "header")]
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
@@ -121,8 +116,8 @@ fn run(words: &[&str]) -> Outcome {
         ["planted", names @ ..] => planted::run(&root(), names),
         ["arrows"] => arrows::run(&root()),
         ["agreement", device] => agreement::run(&root(), device),
-        ["headline"] => headline::run(&root(), codegen::Mode::Write),
-        ["headline", "--check"] => headline::run(&root(), codegen::Mode::Check),
+        ["headline"] => headline::run(&root(), Mode::Write),
+        ["headline", "--check"] => headline::run(&root(), Mode::Check),
         ["ptx"] => ptx::run(&root()),
         ["store-run", words @ ..] => store::run(&root(), words),
         ["fuzz", options @ ..] => fuzz::run(&root(), options),

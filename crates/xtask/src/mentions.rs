@@ -2,10 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::stored::FOLDER;
+use pages::stored::FOLDER;
 
 /// Programs that no test builds, because they need nvcc and a GPU.
-const PROBES: &str = "probes/";
+const PROBES: &str = "benches/probes/";
 
 /// Characters of a path as it stands in text.
 fn is_of_path(letter: char) -> bool {
@@ -101,9 +101,12 @@ mod tests {
 
     #[test]
     fn files_that_probes_include_have_to_exist() {
-        assert_eq!(whats("probes/driver/a.cu", "#include <cuda.h>"), [""; 0]);
-        assert_eq!(whats("probes/driver/a.cu", "#include \"../../crates/capi/README.md\""), [""; 0]);
-        assert_eq!(whats("probes/driver/a.cu", "#include \"gone.h\""), ["`probes/driver/gone.h` does not exist"]);
+        assert_eq!(whats("benches/probes/driver/a.cu", "#include <cuda.h>"), [""; 0]);
+        assert_eq!(whats("benches/probes/driver/a.cu", "#include \"../../../crates/capi/README.md\""), [""; 0]);
+        assert_eq!(
+            whats("benches/probes/driver/a.cu", "#include \"gone.h\""),
+            ["`benches/probes/driver/gone.h` does not exist"]
+        );
         assert_eq!(whats("crates/capi/a.c", "#include \"gone.h\""), [""; 0], "a compiler finds that out");
     }
 

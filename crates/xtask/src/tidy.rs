@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, arrows, columns, items, mentions, ptx, rules, stored};
+use pages::{Outcome, machine, stored};
+
+use crate::{arrows, columns, items, mentions, ptx, rules};
 
 /// The most lines of a file, tests included.
 const FILE_LINES: usize = 449;
@@ -35,10 +37,6 @@ const PROMISES: [&str; 5] = [
     concat!("unimple", "mented!"),
     concat!("place", "holder"),
 ];
-
-/// Folders that exist on one machine only.
-const MACHINE_FOLDERS: [&str; 4] =
-    [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
 /// The attributes of every library and of the command, because they are guests in programs and on devices.
 const GUEST: [(&str, &str); 2] = [
@@ -71,7 +69,8 @@ pub fn run(root: &Path) -> Outcome {
         .map_err(|error| format!("git does not start: {error}\n"))?;
     let names = String::from_utf8_lossy(&output.stdout);
     let (mut checked, mut findings) = (0, String::new());
-    let exists = |path: &str| root.join(path).exists();
+    let packed = stored::names(root);
+    let exists = |path: &str| packed.contains(path) || root.join(path).exists();
     for name in names.split('\0').filter(|name| [&TEXT[..], &DATA, &PTX].iter().any(|kinds| is_kind(name, kinds))) {
         // A tracked file that has been deleted has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
@@ -145,37 +144,12 @@ fn check_promises(text: &str, findings: &mut Vec<Finding>) {
 
 fn check_folders(text: &str, findings: &mut Vec<Finding>) {
     for (number, line) in lines(text) {
-        for folder in MACHINE_FOLDERS {
-            if place_of(line, folder).is_some() {
+        for folder in machine::FOLDERS {
+            if machine::place_of(line, folder).is_some() {
                 findings.push(Finding { line: number, what: format!("`{folder}` is a path of one machine") });
             }
         }
     }
-}
-
-/// A text in which every path into such a folder is cut to its last part.
-pub fn without_machine_paths(text: &str) -> String {
-    let ends = |letter: char| letter.is_whitespace() || "\"',;:)".contains(letter);
-    let mut rest = text;
-    let mut kept = String::with_capacity(text.len());
-    let first = |text: &str| MACHINE_FOLDERS.iter().filter_map(|folder| place_of(text, folder)).min();
-    while let Some(at) = first(rest) {
-        let path = &rest[at..];
-        let path = &path[..path.find(ends).unwrap_or(path.len())];
-        kept += &rest[..at];
-        kept += path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        rest = &rest[at + path.len()..];
-    }
-    kept + rest
-}
-
-/// The place where an absolute path begins with `folder`, unless it is in the middle of another path.
-fn place_of(text: &str, folder: &str) -> Option<usize> {
-    let begins = |at: &usize| {
-        let before = text[..*at].chars().next_back();
-        !before.is_some_and(|before| before.is_alphanumeric() || "._-/}*~".contains(before))
-    };
-    text.match_indices(folder).map(|(at, _)| at).find(begins)
 }
 
 fn check_lengths(name: &str, text: &str, findings: &mut Vec<Finding>) {
@@ -295,7 +269,7 @@ mod tests {
         for word in PROMISES {
             assert_eq!(whats("a.md", &format!("one\n{word} two")).len(), 1, "{word}");
         }
-        for folder in MACHINE_FOLDERS {
+        for folder in machine::FOLDERS {
             assert_eq!(whats("a.toml", &format!("path = \"{folder}x\"")).len(), 1, "{folder}");
             assert_eq!(whats("a.toml", &format!("path = \"docs{folder}x\"")).len(), 0, "{folder}");
         }
@@ -314,7 +288,7 @@ mod tests {
 
     #[test]
     fn machine_paths_are_found_in_measurements() {
-        for folder in MACHINE_FOLDERS {
+        for folder in machine::FOLDERS {
             let json = format!("{{\"command\":\"overtake demo --json {folder}a.json\"}}");
             assert_eq!(whats("data/a.json", &json).len(), 1, "{folder}");
             assert_eq!(whats("data/a.txt", &format!("({folder}a)")).len(), 1, "{folder}");

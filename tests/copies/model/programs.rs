@@ -1,5 +1,6 @@
-//! Programs that give no stream a priority, beside bulk: the shapes of `tests/gpu/shapes.py` and `frames.c`, in virtual
-//! time. Their copies have the ranks that the rule of demand gives them. Those of pageable memory are in `unpinned.rs`.
+//! Programs that give no stream a priority, beside bulk: the shapes of `benches/gpu/shapes.py` and `frames.c`, in
+//! virtual time. Their copies have the ranks that the rule of demand gives them. Those of pageable memory are in
+//! `unpinned.rs`.
 
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@ mod present;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
+use console::failure::{Failure, Result};
+use console::output;
 use graph::Bandwidth;
 use overtake_plan::dag::{Policies, Program};
 
-use crate::failure::{Failure, Result};
-use crate::output;
 use present::Report;
 
 /// Arguments of `dag`.

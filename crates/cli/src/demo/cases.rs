@@ -2,11 +2,10 @@
 
 use channels::probe::HOST_DIRECTIONS;
 use hal::Result;
-
-use crate::bench::case::Case;
-use crate::bench::catalogue::MethodName;
-use crate::bench::runner::Load;
-use crate::bench::stage::Stage;
+use measure::case::Case;
+use measure::catalogue::MethodName;
+use measure::runner::Load;
+use measure::stage::Stage;
 
 use super::names::named;
 

@@ -4,13 +4,14 @@ mod cases;
 mod names;
 mod present;
 
+use console::Globals;
+use console::failure::Result;
+use console::output;
+use measure::runner::Pace;
+use measure::stage::{Stage, write_json};
 use report::format;
 
-use crate::args::{Arguments, DemoArguments};
-use crate::bench::runner::Pace;
-use crate::bench::stage::{Stage, write_json};
-use crate::failure::Result;
-use crate::output;
+use crate::args::DemoArguments;
 
 /// An urgent copy: the size of a token, a page of a key-value cache or a small message.
 const URGENT_BYTES: u64 = 64 << 10;
@@ -26,11 +27,11 @@ const QUEUED_S: f64 = 2.7;
 const SOFT_SHARE: f64 = 0.5;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, demo: &DemoArguments) -> Result<()> {
-    let stage = Stage::set(arguments, demo.device, &[], &[URGENT_BYTES, BULK_BYTES])?;
+pub fn run(globals: &Globals, demo: &DemoArguments) -> Result<()> {
+    let stage = Stage::set(globals, demo.device, &[], &[URGENT_BYTES, BULK_BYTES])?;
     let cases = cases::cases(&stage, (URGENT_BYTES, BULK_BYTES))?;
     let pace = Pace { rounds: ROUNDS, ..Pace::of(demo.seconds) };
-    if !arguments.quiet {
+    if !globals.quiet {
         output::say(plan(cases.len(), demo.seconds, stage.is_virtual()));
     }
     let (run, notes) = stage.run(&cases, pace)?;

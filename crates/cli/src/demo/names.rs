@@ -1,9 +1,9 @@
 //! The names of the demo's cases, in the table, in the picture, on the page and beside the bar.
 
-use crate::bench::case::Case;
-use crate::bench::catalogue::{IDLE, RAW};
-use crate::bench::present::direction_title;
-use crate::bench::runner::Scenario;
+use measure::case::Case;
+use measure::catalogue::{IDLE, RAW};
+use measure::present::direction_title;
+use measure::runner::Scenario;
 
 /// The reader's name of a method; its own where it is not one of the demo's.
 pub fn name(method: &str) -> &str {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use measure::catalogue::{IDLE, MethodName};
+use measure::present::{direction_title, percent_of_raw};
 use report::figure::{Gap, LatencyFigure, Panel, Series, Tone};
 use report::{BenchRow, Column, Distribution, Page, Run, Section, Table, format};
 
 use super::names::name;
-use crate::bench::catalogue::{IDLE, MethodName};
-use crate::bench::present::{direction_title, percent_of_raw};
 
 /// Columns of the picture in the terminal.
 const TEXT_WIDTH: usize = 96;

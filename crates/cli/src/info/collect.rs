@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use backend::Opened;
 use channels::probe::{self, Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap};
+use console::device::OpenDevice;
+use console::failure::Result;
+use console::{environment, version};
 use hal::{Attribute, Device, Driver};
 use serde::Serialize;
 
 use super::drop_in::{DropIn, drop_in};
 use super::memops::MemOps;
 use super::warnings::{Warning, device_warnings, environment_warnings};
-use crate::device::OpenDevice;
-use crate::failure::Result;
-use crate::{environment, version};
-use backend::Opened;
 
 /// All data that `info` shows.
 #[derive(Debug, Serialize)]

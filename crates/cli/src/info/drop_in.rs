@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use overtake::options::Automatic;
 use report::format;
 use serde::Serialize;
 use shim::settings::Settings;
 
 use super::warnings::Warning;
-use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::run;
 
 /// The behaviour of `overtake run` here.

@@ -6,13 +6,15 @@ mod memops;
 mod text;
 mod warnings;
 
-use crate::args::{Arguments, InfoArguments};
-use crate::failure::Result;
-use crate::{open, output};
+use console::Globals;
+use console::failure::Result;
+use console::{open, output};
+
+use crate::args::InfoArguments;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, info: &InfoArguments) -> Result<()> {
-    let opened = open::open(arguments, open::Payload::Real)?;
+pub fn run(globals: &Globals, info: &InfoArguments) -> Result<()> {
+    let opened = open::open(globals, open::Payload::Real)?;
     let report = collect::collect(&opened)?;
     if !info.json {
         return output::print(&text::render(&report));

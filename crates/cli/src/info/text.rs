@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use console::open;
 use report::{Column, Table, format};
 
 use super::collect::{DeviceReport, Queues, Report};
 use super::drop_in::DropIn;
-use crate::open;
 
 /// As text.
 pub fn render(report: &Report) -> String {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use serde::Serialize;
 
 use super::collect::DeviceReport;
-use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 
 /// A trap of this machine, with its cure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

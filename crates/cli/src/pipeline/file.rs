@@ -6,9 +6,9 @@ use overtake::options::syntax;
 use overtake_plan::latency::{Background, Machine, PlannedStream};
 use serde::Deserialize;
 use softgpu::Parameters;
+use workloads::Pictures;
 
 use super::machine;
-use crate::pictures::Pictures;
 
 /// The contents of a file.
 pub struct Streams {

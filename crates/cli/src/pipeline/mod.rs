@@ -7,12 +7,12 @@ mod present;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use console::failure::{Failure, Result};
+use console::output;
 use doors::fault::Source;
 use graph::{Bandwidth, Location};
 use overtake_plan::latency::plan;
 
-use crate::failure::{Failure, Result};
-use crate::output;
 use file::Streams;
 use present::Report;
 

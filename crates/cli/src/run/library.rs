@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use console::failure::{Failure, Result};
+
 use super::args::Deployment;
-use crate::failure::{Failure, Result};
 
 /// The variable that names the library.
 pub const VARIABLE: &str = "OVERTAKE_PRELOAD_LIBRARY";

@@ -31,9 +31,9 @@ use reports::{Folder, Reports, Run};
 use supervise::supervise;
 use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
 
-use crate::args::Arguments;
-use crate::failure::{Failure, Result};
-use crate::output;
+use console::Globals;
+use console::failure::{Failure, Result};
+use console::output;
 
 /// The status when overtake itself fails, as in `env` and `timeout`.
 const OWN_FAILURE: u8 = 125;
@@ -45,8 +45,8 @@ const NOT_FOUND: u8 = 127;
 const DRIVER: &str = "libcuda.so.1";
 
 /// Runs the command. It becomes the program, or stays until the program has ended and ends in the same way.
-pub fn run(arguments: &Arguments, run: &RunArguments) -> ExitCode {
-    match start(arguments, run) {
+pub fn run(globals: &Globals, run: &RunArguments) -> ExitCode {
+    match start(globals, run) {
         Ok(code) => code,
         Err(failure) => {
             output::complain(&failure);
@@ -55,8 +55,8 @@ pub fn run(arguments: &Arguments, run: &RunArguments) -> ExitCode {
     }
 }
 
-fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
-    if arguments.backend.is_some() {
+fn start(globals: &Globals, run: &RunArguments) -> Result<ExitCode> {
+    if globals.backend.is_some() {
         return Err(Failure::Other(
             "--backend is not for `run`: the program brings its own driver; set OVERTAKE_LIBCUDA or LD_LIBRARY_PATH to \
              give it another"
@@ -67,7 +67,7 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
     let mut changes = variables::settings(run)?;
     let ignored = variables::check(&changes, &lookup)?;
-    if !arguments.quiet {
+    if !globals.quiet {
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).chain(changes.keys().cloned());
         let names = names.collect::<BTreeSet<String>>();
         let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use console::failure::{Failure, Result};
 use shim::settings::Settings;
 
 use super::args::{Deployment, RunArguments};
 use super::needed;
-use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
-use crate::failure::{Failure, Result};
 
 /// The folder for a process's report.
 pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";

@@ -21,11 +21,11 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use console::failure::{Failure, Result};
+use console::output;
 use doors::fault::Source;
 use overtake::options::syntax;
 
-use crate::failure::{Failure, Result};
-use crate::output;
 use present::Report;
 use scenario::{Mode, Scenario};
 use setup::Setup;

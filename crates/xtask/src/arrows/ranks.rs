@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 32] = [
+const RANKS: [(&str, u8); 37] = [
     ("overtake-terms", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-stages", 0),
     ("overtake-hal", 1),
+    ("overtake-pages", 1),
     ("overtake-abi", 2),
     ("overtake-contexts", 2),
     ("overtake-graph", 2),
@@ -36,8 +37,12 @@ const RANKS: [(&str, u8); 32] = [
     ("overtake-shim", 10),
     ("overtake-preload", 11),
     ("overtake-capi", 11),
-    ("overtake-cli", 12),
-    ("overtake-xtask", 13),
+    ("overtake-console", 11),
+    ("overtake-measure", 12),
+    ("overtake-bench", 13),
+    ("overtake-hunt", 13),
+    ("overtake-cli", 14),
+    ("overtake-xtask", 15),
 ];
 
 /// Crates that depend on these only.
@@ -51,16 +56,25 @@ const STANDS_ON: [(&str, &[&str]); 7] = [
         &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu", "overtake-workloads"],
     ),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),
-    ("overtake-xtask", &["overtake-abi", "overtake-report"]),
+    ("overtake-xtask", &["overtake-abi", "overtake-pages"]),
 ];
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
     (
         "overtake-softgpu",
-        &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-testkit", "overtake-cli"],
+        &[
+            "overtake-softgpu-libcuda",
+            "overtake-backend",
+            "overtake-workloads",
+            "overtake-testkit",
+            "overtake-console",
+            "overtake-measure",
+            "overtake-hunt",
+            "overtake-cli",
+        ],
     ),
-    ("overtake-backend", &["overtake-cli"]),
+    ("overtake-backend", &["overtake-console", "overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];
 
@@ -174,7 +188,10 @@ mod tests {
         assert_eq!(found("overtake-cli", "[dependencies]\nbackend.workspace = true"), [""; 0]);
         for name in ["overtake", "overtake-shim", "overtake-preload", "overtake-capi"] {
             let wrong = found(name, "[dependencies]\nbackend.workspace = true");
-            assert!(wrong[0].ends_with("outside tests and examples overtake-cli may"), "{name}: {wrong:?}");
+            assert!(
+                wrong[0].ends_with("outside tests and examples overtake-console, overtake-cli may"),
+                "{name}: {wrong:?}"
+            );
         }
         let soft = "[dependencies]\nsoftgpu = { package = \"overtake-softgpu\" }";
         assert_eq!(found("overtake-copies", soft).len(), 1);

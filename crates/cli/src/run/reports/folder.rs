@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use console::failure::{Failure, Result};
 use doors::file;
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::record::{FORMAT, ProcessRecord};
-use crate::failure::{Failure, Result};
 
 /// The most bytes in a report.
 const REPORT_BYTES_MAX: u64 = 16 << 20;

@@ -21,8 +21,8 @@ use total::Total;
 use super::args::RunArguments;
 use super::supervise::Ending;
 use super::variables::Changes;
-use crate::failure::{Failure, Result};
-use crate::output;
+use console::failure::{Failure, Result};
+use console::output;
 
 /// The outputs of a run. Their files are made beforehand, so that a bad name is found before the program has run for
 /// hours.
