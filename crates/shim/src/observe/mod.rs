@@ -17,7 +17,8 @@ mod sites;
 mod streams;
 mod waits;
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use copies::Priority;
 use copies::options::Automatic;
@@ -104,6 +105,8 @@ pub(crate) struct Observer {
     streams: Streams,
     links: [[Link; 2]; DEVICES],
     others: AtomicU64,
+    /// Whether the driver has been looked for: where it does not open, no copy looks again.
+    has_looked: AtomicBool,
     began: AtomicU64,
     ended: AtomicU64,
     waits: Waits,
@@ -145,11 +148,21 @@ impl Observer {
             streams: Streams::new(),
             links: [const { [const { Link::new() }; 2] }; DEVICES],
             others: AtomicU64::new(0),
+            has_looked: AtomicBool::new(false),
             began: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             waits: Waits::default(),
             sites: Sites::default(),
         })
+    }
+
+    #[cold]
+    fn open<'a>(&self, process: &'a Process) -> Option<&'a Arc<dyn Driver>> {
+        if self.has_looked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let opened = process.driver();
+        opened.inspect_err(|error| log::warn!("copies are not watched, because no driver opens: {error}")).ok()
     }
 
     fn link(&self, slot: &Slot, engine: usize) -> &Link {
@@ -264,7 +277,7 @@ impl Process {
 
     /// The copy before its call. `None` if it is none that engines make one behind the other.
     fn sight<'a>(&'a self, observer: &'a Observer, call: &Call<'_>, named: Option<Priority>) -> Option<Sight<'a>> {
-        let driver = &**self.driver.get().or_else(|| self.driver().ok())?;
+        let driver = &**self.driver.get().or_else(|| observer.open(self))?;
         let which = Anywhere::of(call.stream, || self.current_context()).ok();
         let Some((engine, which)) = engine_of(driver, call).zip(which) else {
             add(&observer.others, 1);
