@@ -113,6 +113,13 @@ impl Request {
         self.direction
     }
 
+    /// The first bytes of target and source, under unified addressing.
+    #[doc(hidden)] // for crates/shim
+    #[must_use]
+    pub fn addresses(&self) -> [u64; 2] {
+        [self.shape.target.address, self.shape.source.address]
+    }
+
     /// The number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {

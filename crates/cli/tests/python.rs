@@ -2,6 +2,8 @@
 
 #[allow(dead_code)]
 mod common;
+#[path = "run/real.rs"]
+mod real;
 #[allow(dead_code)]
 #[path = "run/stand_ins.rs"]
 mod stand_ins;
@@ -12,6 +14,7 @@ use libtest_mimic::{Arguments, Failed};
 use testkit::needs;
 
 use crate::common::{Folder, text};
+use crate::real::{put_driver, really};
 use crate::stand_ins::{command, library, run};
 
 fn children_of_python_inherit() -> Result<(), Failed> {
@@ -33,6 +36,48 @@ if __name__ == '__main__':
     let output = run(&folder, &["--report", "--", "python3", "script.py"], &[]);
     let expected = "fork True True\nspawn True True\nforkserver True True\n";
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    Ok(())
+}
+
+/// Calls that block for long have their line in the program, where the thread that copies holds the interpreter's lock
+/// (`PyDLL`), and where it has given that back (`CDLL`), as far as Python prints frames without it.
+fn stalls_have_their_line() -> Result<(), Failed> {
+    let folder = Folder::new("run-python-stall");
+    put_driver(&folder);
+    let script = "\
+import ctypes, sys
+cuda = getattr(ctypes, sys.argv[1])('libcuda.so.1')
+def ok(code):
+    assert code == 0, code
+def load(target, source):
+    ok(cuda.cuMemcpyHtoD_v2(target, source, ctypes.c_size_t(32 << 20)))
+context, target = ctypes.c_void_p(), ctypes.c_uint64()
+ok(cuda.cuInit(0))
+ok(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+ok(cuda.cuCtxSetCurrent(context))
+ok(cuda.cuMemAlloc_v2(ctypes.byref(target), ctypes.c_size_t(32 << 20)))
+source = ctypes.create_string_buffer(32 << 20)
+for i in range(3):
+    load(target, source)
+print(sys.version_info < (3, 13))
+";
+    std::fs::write(folder.path().join("script.py"), script).unwrap();
+    for (loader, is_held) in [("PyDLL", true), ("CDLL", false)] {
+        let output = really(&folder, &["--observe", "--json", "-", "--", "python3", "script.py", loader]);
+        let (prints, run) = text(&output.stdout).split_once('\n').ok_or("it printed nothing")?;
+        let run: serde_json::Value = serde_json::from_str(run).map_err(|error| error.to_string())?;
+        let sites = run["total"]["observed"]["sites"].as_array().cloned().unwrap_or_default();
+        let site = sites.first().ok_or_else(|| format!("no site: {run:#}"))?;
+        let python = site["python"].as_array().cloned().unwrap_or_default();
+        let ends = |at: usize, end: &str| python[at].as_str().is_some_and(|line| line.ends_with(end));
+        let is_right = match (is_held, prints) {
+            (true, _) => python.len() == 2 && ends(0, "script.py:6 load") && ends(1, "script.py:14 <module>"),
+            (false, "True") => python.len() == 1 && ends(0, "script.py:6 load"),
+            (false, _) => python.is_empty(),
+        };
+        assert!(is_right, "{loader}: {site:#}");
+        assert_eq!(site["calls"], 3, "{loader}: {site:#}");
+    }
     Ok(())
 }
 
@@ -94,6 +139,7 @@ fn main() {
             "ignored_ends_of_children_are_waited_for_all_the_same",
             ignored_ends_of_children_are_waited_for_all_the_same,
         ),
+        trial("stalls_have_their_line", stalls_have_their_line),
         trial("an_interrupt_from_the_terminal_arrives_once", an_interrupt_from_the_terminal_arrives_once),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();

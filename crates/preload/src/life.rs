@@ -119,6 +119,9 @@ handlers! {
     waits cuStreamSynchronize (hook, stream: CUstream) { shim::stream_awaited(hook.stream(stream)) }
     tells cuEventQuery (hook, _event: CUevent) {}
     waits cuEventSynchronize (hook, event: CUevent) { shim::event_awaited(self::event(event)) }
+    follows cuStreamWaitEvent (hook, stream: CUstream, _event: CUevent, _flags: c_uint) {
+        shim::stream_works(hook.stream(stream))
+    }
     records cuEventRecord (hook, event: CUevent, stream: CUstream) {
         shim::event_recorded(self::event(event), hook.stream(stream))
     }
@@ -252,9 +255,22 @@ fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CU
 }
 
 /// As [`tells`], for a call that waits: the layer hears of it before.
-fn waits(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
-    tell(layer);
-    tells(hook, native, || ())
+fn waits(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce() -> Option<shim::Waiting>) -> CUresult {
+    let waiting = ask(layer).flatten();
+    let result = tells(hook, native, || ());
+    if let Some(waiting) = waiting.filter(|_| result == CUresult::CUDA_SUCCESS) {
+        tell(|| waiting.ended());
+    }
+    result
+}
+
+/// A call that orders a stream behind another one. Only a drop-in that watches hears of it.
+fn follows(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.passed_on();
+    if shim::watches() {
+        tell(layer);
+    }
+    native()
 }
 
 /// As [`before`], for a call that most rules take no notice of.

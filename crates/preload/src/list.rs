@@ -124,12 +124,11 @@ macro_rules! for_each_room {
                 cuModuleLoadFatBinary cuModuleUnload cuMulticastUnbind cuStreamBeginCapture cuStreamBeginCaptureToCig
                 cuStreamBeginCaptureToGraph cuStreamBeginCapture_v2 cuStreamBeginRecaptureToGraph cuStreamCreate
                 cuStreamCreateWithPriority cuStreamDestroy cuStreamDestroy_v2 cuStreamEndCapture
-                cuStreamEndCaptureToCig cuStreamQuery cuStreamSynchronize;
+                cuStreamEndCaptureToCig cuStreamQuery cuStreamSynchronize cuStreamWaitEvent;
             launch direct: cuFuncGetAttribute cuFuncSetAttribute cuGraphExecDestroy cuGraphLaunch cuLaunch
                 cuLaunchCooperativeKernel cuLaunchGrid cuLaunchGridAsync cuLaunchKernel cuLaunchKernelEx
                 cuOccupancyMaxActiveBlocksPerMultiprocessor;
-            observed direct: cuLaunchHostFunc cuLaunchHostFunc_v2 cuStreamAddCallback cuStreamAttachMemAsync
-                cuStreamWaitEvent;
+            observed direct: cuLaunchHostFunc cuLaunchHostFunc_v2 cuStreamAddCallback cuStreamAttachMemAsync;
         }
     };
 }

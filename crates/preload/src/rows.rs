@@ -80,7 +80,7 @@ pub const fn is_copy(name: &str) -> bool {
 /// event move no bytes: before the copy or behind it, they mean the same.
 pub const fn enters(module: &str, name: &str) -> bool {
     match module.as_bytes() {
-        b"observed" => !begins_with(name, "cuStreamWaitEvent"),
+        b"observed" => true,
         b"launch" => begins_with(name, "cuLaunch") || begins_with(name, "cuGraphLaunch"),
         b"life" => begins_with(name, "cuStreamBegin"),
         _ => false,

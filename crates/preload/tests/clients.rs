@@ -23,6 +23,8 @@ const TRIALS_AT_ONCE: usize = 2;
 
 /// Clients that also run with the drop-in switched off, and with the real driver named.
 const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
+/// Clients that also run while the drop-in only watches, and while it watches beside its work.
+const OBSERVED: &[&str] = &["kinds_linked", "kinds_by_gpa_ptds", "runtime_13_0", "mixed", "captures", "fork_after"];
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
 
 /// Clients whose subject is how copies go. How the drop-in comes into the process makes no difference to them.
@@ -171,7 +173,8 @@ fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
     for client in suite.clients.iter().filter(|client| !client.is_library) {
         let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
         let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];
-        let more = more.into_iter().chain([also(STAGED, Deployment::Staged)]);
+        let watched = [Deployment::Observed, Deployment::AlsoObserved].map(|deployment| also(OBSERVED, deployment));
+        let more = more.into_iter().chain([also(STAGED, Deployment::Staged)]).chain(watched);
         let deployments = deployments(client).into_iter().chain(more.flatten());
         trials.extend(deployments.map(|deployment| trial(suite, client, deployment)));
     }

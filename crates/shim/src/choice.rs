@@ -35,7 +35,7 @@ impl Process {
             }
         }
         if self.has_rules.load(Ordering::Relaxed) {
-            match self.decide_by_rules(call, bytes, adopted) {
+            match self.decide_by_rules(call, bytes, adopted.cuda_priority) {
                 Some(Decision::At(priority)) => return Some(priority),
                 Some(Decision::Pass) => return None,
                 None => {}
@@ -48,9 +48,9 @@ impl Process {
     }
 
     #[inline(never)] // most programs have no rules
-    fn decide_by_rules(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Decision> {
+    pub(crate) fn decide_by_rules(&self, call: &Call<'_>, bytes: u64, cuda_priority: Option<i32>) -> Option<Decision> {
         let rules = Arc::clone(&locks::read(&self.rules));
-        rules.decide(call, bytes, &Seen { call, adopted })
+        rules.decide(call, bytes, &Seen { call, cuda_priority })
     }
 
     /// The priority of a copy to which nothing else gives one.
@@ -91,12 +91,12 @@ impl Process {
 /// The facts that rules may name.
 struct Seen<'a> {
     call: &'a Call<'a>,
-    adopted: &'a Adopted,
+    cuda_priority: Option<i32>,
 }
 
 impl Witness for Seen<'_> {
     fn stream_priority(&self) -> Option<i32> {
-        Some(self.adopted.cuda_priority.unwrap_or(0))
+        Some(self.cuda_priority.unwrap_or(0))
     }
 
     fn thread(&self) -> String {

@@ -118,7 +118,7 @@ impl Process {
     fn try_to_open(&self, context: Context, tries: u32) {
         let mut opening = lock(&self.contexts.opening);
         let known = locks::read(&self.contexts.open).contains_key(&context);
-        if known || !self.settings.options.enabled {
+        if known || self.is_off() {
             return;
         }
         let is_first = opening.under_way.insert(context);

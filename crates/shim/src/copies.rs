@@ -11,6 +11,7 @@ use threads::stream_lock::{Place, Shared, Within};
 use crate::call::Call;
 use crate::context::Adopted;
 use crate::contexts::is_open;
+use crate::observe;
 use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
 
@@ -23,8 +24,37 @@ const LOAD_FIRST_KERNELS_MAX: u32 = 64;
 /// # Safety
 /// The real call makes the copies of the requests, and their ranges are valid as it demands.
 pub unsafe fn copy(call: &Call<'_>) -> u32 {
+    if observe::is_on() {
+        // SAFETY: passed on to the caller.
+        return unsafe { observed(call) };
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { copy_unseen(call) }
+}
+
+/// As [`copy`], watched.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline(never)] // off in most processes
+unsafe fn observed(call: &Call<'_>) -> u32 {
+    // SAFETY: passed on to the caller.
+    let make = || unsafe { copy_unseen(call) };
+    match process() {
+        Some(process) => process.observed(call, None, make),
+        None => make(),
+    }
+}
+
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+unsafe fn copy_unseen(call: &Call<'_>) -> u32 {
     if !is_open() {
-        passed_on(Passed::NotOpen, call.bytes());
+        // What is watched has been counted.
+        if !observe::is_all() {
+            passed_on(Passed::NotOpen, call.bytes());
+        }
         return call.native.answer();
     }
     let (process, adopted) = match addressee(call) {
@@ -121,6 +151,7 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
 #[inline(never)] // a hundred hooks call it
 #[must_use]
 pub fn share(stream: Stream) -> Option<Shared<'static>> {
+    observe::stream_works(stream);
     if !is_open() {
         return None;
     }
@@ -231,7 +262,7 @@ pub fn freeing(memory: DevicePtr) {
 pub fn stream_going(stream: Stream) {
     let Some(process) = process() else { return };
     process.captures.forget(stream);
-    if is_open() {
+    if is_open() || observe::is_on() {
         process.forget(stream);
     }
 }

@@ -18,7 +18,7 @@ use crate::process::{self, Process, Start};
 use crate::settings::Settings;
 use crate::table::{LogCallback, TABLE_ABI, Table, Totals};
 use crate::trouble::{self, Trouble, answer};
-use crate::{choice, copies, report};
+use crate::{choice, copies, observe, report};
 
 static TABLE: Table = Table {
     struct_size: size_of::<Table>() as u32,
@@ -103,8 +103,9 @@ fn stream_of(stream: *mut c_void) -> Stream {
 
 /// The layer of the current context, which is opened if need be.
 fn opened(process: &Process) -> Result<Lease<Local>, Trouble> {
-    if !process.settings.options.enabled {
-        return Err(Trouble::Ours(Failure::Off, "the option enabled = off switches overtake off".to_owned()));
+    if process.is_off() {
+        let why = "the option enabled = off, or OVERTAKE_OBSERVE=only, switches overtake off";
+        return Err(Trouble::Ours(Failure::Off, why.to_owned()));
     }
     process.driver().map_err(|error| match error.code() {
         Code::SHARED_OBJECT_INIT_FAILED => Trouble::Ours(Failure::NoDriver, error.to_string()),
@@ -156,6 +157,7 @@ extern "C" fn set_stream_priority(stream: *mut c_void, priority: c_int) -> c_int
         let process = running()?;
         let priority = priority_of(priority, process)?;
         adopted(process, stream)?.give(priority);
+        process.observed_priority(stream_of(stream), priority);
         Ok(())
     })
 }
@@ -252,7 +254,8 @@ unsafe fn submit_one(
     let native = Native::asynchronous(&copy);
     let call = Call { requests: std::slice::from_ref(request), stream, caller: 0, native: &native };
     // SAFETY: passed on to the caller.
-    let answer = unsafe { copies::submit(process, adopted, &call, named) }?;
+    let submit = || unsafe { copies::submit(process, adopted, &call, named) };
+    let answer = if observe::is_on() { process.observed(&call, named, submit) } else { submit() }?;
     Code::new(answer).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
 }
 

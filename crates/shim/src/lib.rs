@@ -12,8 +12,9 @@
 //! | `passed.rs`, `tally.rs` | counts of copies that no context's layer has seen, by reason |
 //! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
 //! | `waits.rs` | threads that wait, with the rule of demand |
+//! | `observe/`, `observed.rs` | watches copies; what was seen of them |
 //! | `report.rs`, `trace.rs` | report and trace, as files |
-//! | `verdict.rs` | the summary of a report, in words |
+//! | `verdict.rs`, `help.rs` | the summary of a report, in words; whether overtake helps |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 //! | `listener.rs` | the program's own function for messages |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
@@ -29,8 +30,11 @@ mod copies;
 pub mod demand;
 mod failure;
 mod functions;
+pub mod help;
 mod lease;
 mod listener;
+mod observe;
+pub mod observed;
 mod passed;
 mod process;
 mod report;
@@ -58,6 +62,7 @@ pub use copies::{
 pub use failure::Failure;
 pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
+pub use observe::{Mode, Waiting, watches};
 pub use passed::{Passed, passed_on};
 pub use process::{
     CallCount, Start, capture_began, capture_end_refused, capture_ended, deployment, exiting, forked, start,
@@ -67,4 +72,4 @@ pub use uses::{
     context_attached, context_detaching, context_going, context_made, primary_releasing, primary_resetting,
     primary_retained,
 };
-pub use waits::{context_awaited, event_awaited, event_going, event_recorded, stream_awaited};
+pub use waits::{context_awaited, event_awaited, event_going, event_recorded, stream_awaited, stream_works};

@@ -17,6 +17,7 @@ use threads::StreamLock;
 use crate::captures::{Captured, Captures};
 use crate::contexts::Contexts;
 use crate::demand::{Ranked, Rule};
+use crate::observe::{Mode, Observer};
 use crate::report;
 use crate::rules::Rules;
 use crate::settings::{self, Settings};
@@ -62,6 +63,7 @@ pub(crate) struct Process {
     pub(crate) rule: Rule,
     pub(crate) ranked: Ranked,
     pub(crate) recorded: Recorded,
+    pub(crate) observer: Option<Observer>,
     pub(crate) closed: Mutex<report::Closed>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
@@ -119,6 +121,7 @@ impl Process {
             has_rules: AtomicBool::new(!settings.rules.is_empty()),
             rules: RwLock::new(Arc::new(settings.rules.clone())),
             rule: Rule::new(settings.options.demand),
+            observer: Observer::new(settings.observe),
             settings,
             driver: OnceCell::new(),
             stream_lock: OnceCell::new(),
@@ -156,6 +159,11 @@ impl Process {
         if self.driver.get().is_none_or(is_over) {
             self.captures.end(self.captured(stream));
         }
+    }
+
+    /// Whether the layer opens in no context.
+    pub(crate) fn is_off(&self) -> bool {
+        !self.settings.options.enabled || self.settings.observe == Mode::Only
     }
 
     pub(crate) fn priorities(&self) -> Priorities {

@@ -16,9 +16,10 @@ use serde::Serialize;
 
 use crate::context::Local;
 use crate::demand::Rank;
-use crate::passed;
+use crate::help::{Help, help};
+use crate::observed::Observed;
 use crate::process::{CallCount, Process, process, time_of_day};
-use crate::verdict::{Facts, Finding, Measured, verdict};
+use crate::verdict::{Finding, verdict};
 
 /// The variable that names the folder for reports.
 const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
@@ -47,6 +48,11 @@ pub(crate) struct Report {
     calls: Vec<CallCount>,
     warnings: Vec<String>,
     verdict: Vec<Finding>,
+    /// What was seen of the copies, and whether overtake helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    observed: Option<Observed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<Help>,
     /// Messages that found no room on the error output.
     messages_dropped: u64,
 }
@@ -300,53 +306,19 @@ pub(crate) fn parts(process: &Process) -> Vec<Part> {
     parts
 }
 
-/// The figures for the verdict.
-fn facts(parts: &[Part]) -> Facts {
-    let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
-    let passed_on = parts.iter().flat_map(|part| &part.passed_on);
-    let mut by_reason = BTreeMap::<&str, u64>::new();
-    passed_on.for_each(|passed| *by_reason.entry(passed.reason).or_default() += passed.copies);
-    Facts {
-        urgent_copies: sum(|part| part.copies.urgent.copies),
-        bulk_copies: sum(|part| part.copies.kernel.copies + part.copies.engine.copies),
-        passed_on: by_reason.into_iter().map(|(reason, copies)| (reason.to_owned(), copies)).collect(),
-        most_urgent: most_urgent(parts),
-        guard_rescues: sum(|part| part.guard_rescues),
-        first_launches: sum(|part| part.first_launches),
-        rescues: sum(|part| part.rescues),
-        lost: sum(|part| part.lost),
-        stand_downs: sum(|part| part.stand_downs),
-        resumptions: sum(|part| part.resumptions),
-    }
-}
-
-/// The latencies of the most urgent priority, from one context: percentiles of several contexts do not add up.
-fn most_urgent(parts: &[Part]) -> Option<Measured> {
-    let all = || parts.iter().flat_map(|part| &part.latencies).filter(|latency| latency.count > 0);
-    let priority = all().map(|latency| latency.priority).max()?;
-    let of_priority: Vec<&Latency> = all().filter(|latency| latency.priority == priority).collect();
-    let only = |of: fn(&Latency) -> Option<f64>| {
-        of_priority.first().filter(|_| of_priority.len() == 1).and_then(|one| of(one))
-    };
-    Some(Measured {
-        priority,
-        count: of_priority.iter().map(|latency| latency.count).sum(),
-        p50_us: only(|latency| latency.p50_us),
-        p99_us: only(|latency| latency.p99_us),
-        max_us: of_priority.iter().map(|latency| latency.max_us).fold(0.0, f64::max),
-    })
-}
-
 /// The report at this moment.
 pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     let devices = parts(process);
     let state = match () {
         () if !process.settings.options.enabled => "off",
+        () if process.is_off() => seen::OBSERVED,
         () if devices.iter().any(|part| part.stood_down) => "stood down",
         () if devices.is_empty() => "idle",
         () => "open",
     };
-    let verdict = verdict(&facts(&devices));
+    let calls = (process.start.calls)();
+    let observed = seen::observed(process, &calls);
+    let verdict = verdict(&facts::facts(&devices, observed.clone()));
     let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut warnings: Vec<String> = process.settings.faults.iter().map(ToString::to_string).collect();
     warnings.extend(process.settings.warnings.iter().cloned());
@@ -364,10 +336,12 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         deployment: process.start.deployment.to_string_lossy().into_owned(),
         devices,
         automatic: Automatic::of(process),
-        passed_on: passed::list().map(|(reason, copies, bytes)| PassedOn { reason, copies, bytes }).collect(),
-        calls: (process.start.calls)(),
+        passed_on: seen::passed_on(process),
+        calls,
         warnings,
         verdict,
+        help: observed.as_ref().map(help),
+        observed,
         messages_dropped: doors::messages::dropped(),
     }
 }
@@ -437,5 +411,7 @@ fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     doors::file::write_whole(&name, &serde_json::to_vec(report)?)
 }
 
+mod facts;
+mod seen;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use doors::fault::{Fault, Source};
 use doors::{file, variable};
 use toml::de::DeTable;
 
+use crate::observe::{self, Mode};
 use crate::rules::Rules;
 
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
@@ -27,6 +28,8 @@ pub struct Settings {
     pub options: Options,
     /// The priorities of copies.
     pub rules: Rules,
+    /// Whether the drop-in watches copies.
+    pub observe: Mode,
     /// Faults of files and variables.
     pub faults: Vec<Fault>,
     /// Settings without effect and those of tests, in words for the user.
@@ -42,7 +45,7 @@ impl Default for Settings {
             profile: Profile::DROP_IN,
             ..Options::default()
         };
-        Settings { options, rules: Rules::default(), faults: Vec::new(), warnings: Vec::new() }
+        Settings { options, rules: Rules::default(), observe: Mode::Off, faults: Vec::new(), warnings: Vec::new() }
     }
 }
 
@@ -73,8 +76,17 @@ impl Settings {
             }
         }
         settings.faults.extend(settings.options.apply_variables(&lookup));
+        settings.set_mode(lookup(observe::VARIABLE));
         settings.warnings.extend(settings.options.apply_unlisted(&lookup).iter().map(ToString::to_string));
         settings
+    }
+
+    fn set_mode(&mut self, text: Option<String>) {
+        let text = text.unwrap_or_default();
+        match Mode::from_text(&text) {
+            Some(mode) => self.observe = mode,
+            None => self.warnings.push(format!("{} cannot be {text:?}: it is off, only or also", observe::VARIABLE)),
+        }
     }
 
     /// The faults of a text of options on top of this process's own settings.
@@ -151,6 +163,18 @@ mod tests {
         };
         let settings = Settings::from_environment(lookup);
         assert_eq!((settings.options.automatic, settings.options.enabled), (Automatic::Size, false));
+    }
+
+    #[test]
+    fn the_mode_of_watching_is_a_variable_of_its_own() {
+        let of =
+            |value: &str| Settings::from_environment(|name| (name == "OVERTAKE_OBSERVE").then(|| value.to_owned()));
+        assert_eq!(
+            ["only", "also", "off", ""].map(|value| of(value).observe),
+            [Mode::Only, Mode::Also, Mode::Off, Mode::Off]
+        );
+        let wrong = of("always");
+        assert!(wrong.observe == Mode::Off && wrong.warnings[0].contains("it is off, only or also"), "{wrong:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The streams of all contexts that have copied.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use hal::locks;
@@ -118,8 +118,9 @@ impl Process {
     /// The program is about to destroy a stream.
     pub(crate) fn forget(&self, stream: Stream) {
         // A default stream cannot be destroyed.
-        let which = Anywhere::of(stream, || None);
-        drop(which.ok().and_then(|which| self.streams.remove(&which)));
+        let Ok(which) = Anywhere::of(stream, || None) else { return };
+        drop(self.streams.remove(&which));
+        self.observer.iter().for_each(|observer| observer.stream_going(&which));
     }
 
     /// Whether the stream's context is current on the calling thread. Otherwise the copy goes natively.
@@ -146,6 +147,14 @@ impl Anywhere {
         let thread = if per_thread { thread::number().ok_or(Passed::ThreadEnding)? } else { 0 };
         let context = if stream.is_default() { current().ok_or(Passed::NotOpen)? } else { Context(0) };
         Ok(Anywhere { stream, context, thread })
+    }
+
+    /// A number of its own; 0 is none's.
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        let mut mixer = Mixer::default();
+        self.hash(&mut mixer);
+        mixer.finish().max(1)
     }
 
     pub(crate) fn stream(&self) -> Stream {

@@ -4,12 +4,17 @@
 use copies::copy::Reason;
 use serde::Serialize;
 
+use crate::help::help;
+use crate::observed::Observed;
+
 /// A 99th percentile needs so many samples.
 const P99_SAMPLES_MIN: u64 = 1_000;
 
 /// The figures of one process, or of several together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
+    /// What was seen of all copies, where the drop-in watched.
+    pub observed: Option<Observed>,
     /// Copies that bulk had to yield to.
     pub urgent_copies: u64,
     /// Bulk copies that could yield.
@@ -77,7 +82,11 @@ fn curable(what: String, cure: &str) -> Finding {
 /// The verdict: first the urgent copies, then copies that could not be prioritised, by frequency, then the rest.
 #[must_use]
 pub fn verdict(facts: &Facts) -> Vec<Finding> {
-    let mut findings = vec![urgent(facts)];
+    let helps = facts.observed.as_ref().map(|seen| help(seen).finding());
+    let mut findings = Vec::from_iter(helps);
+    // Where it is known whether anything could be done, there is nothing to guess.
+    let is_idle = facts.urgent_copies == 0 && facts.observed.is_some();
+    findings.extend((!is_idle).then(|| urgent(facts)));
     findings.extend(unprioritised(facts));
     findings.extend(unneeded(facts));
     findings.extend(trouble(facts));

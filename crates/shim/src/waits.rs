@@ -15,6 +15,7 @@ use hal::locks::lock;
 use hal::{Event, Stream};
 
 use crate::context::Adopted;
+use crate::observe::{self, Waiting};
 use crate::process::{Process, process};
 use crate::streams::Anywhere;
 
@@ -96,23 +97,34 @@ fn wanted() -> Option<&'static Process> {
 }
 
 /// The calling thread is about to wait for all work in a stream.
-pub fn stream_awaited(stream: Stream) {
-    let Some(process) = wanted() else { return };
-    let known = process.known(stream);
-    known.into_iter().for_each(|adopted| process.lift(&adopted, |level| adopted.copies.ahead_below(level)));
+pub fn stream_awaited(stream: Stream) -> Option<Waiting> {
+    if let Some(process) = wanted() {
+        let known = process.known(stream);
+        known.into_iter().for_each(|adopted| process.lift(&adopted, |level| adopted.copies.ahead_below(level)));
+    }
+    observe::stream_awaited(stream)
+}
+
+/// Work that is no copy is about to enter a stream.
+pub fn stream_works(stream: Stream) {
+    observe::stream_works(stream);
 }
 
 /// The calling thread is about to wait for all work in its context.
-pub fn context_awaited() {
-    let Some(process) = wanted() else { return };
-    let Some(context) = process.current_context() else { return };
-    for adopted in process.streams.all(context) {
-        process.lift(&adopted, |level| adopted.copies.ahead_below(level));
+pub fn context_awaited() -> Option<Waiting> {
+    if let Some(process) = wanted()
+        && let Some(context) = process.current_context()
+    {
+        for adopted in process.streams.all(context) {
+            process.lift(&adopted, |level| adopted.copies.ahead_below(level));
+        }
     }
+    observe::context_awaited()
 }
 
 /// An event is about to be recorded in a stream.
 pub fn event_recorded(event: Event, stream: Stream) {
+    observe::event_recorded(event, stream);
     let Some(process) = wanted() else { return };
     let mark = process.known(stream).and_then(|adopted| {
         let ahead = adopted.copies.ahead_below(process.priorities().highest())?;
@@ -127,10 +139,12 @@ pub fn event_going(event: Event) {
 }
 
 /// The calling thread is about to wait for an event.
-pub fn event_awaited(event: Event) {
-    let Some(process) = wanted() else { return };
-    let Some(Mark { stream, ahead, .. }) = process.recorded.take(event) else { return };
-    if let Some(adopted) = stream.upgrade() {
+pub fn event_awaited(event: Event) -> Option<Waiting> {
+    if let Some(process) = wanted()
+        && let Some(Mark { stream, ahead, .. }) = process.recorded.take(event)
+        && let Some(adopted) = stream.upgrade()
+    {
         process.lift(&adopted, |_| Some(ahead));
     }
+    observe::event_awaited(event)
 }

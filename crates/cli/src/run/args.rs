@@ -12,6 +12,8 @@ const AFTER_HELP: &str = "\
 Examples:
   overtake run -- python serve.py                     urgent copies pass bulk copies; nothing else changes
   overtake run --report -- python serve.py            the same, with a report on standard error at exit
+  overtake run --observe -- python serve.py           native copies, watched: would overtake help?
+  overtake run --compare 3 -- python serve.py         natively and with overtake, three times each: what differs
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
   overtake run --automatic size --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
   overtake run --wait-budget 100us -- python train.py urgent copies may wait so long, and bulk loses less
@@ -32,6 +34,9 @@ CUDA_DEVICE_MAX_COPY_CONNECTIONS is left as it is, because another number of que
 copies. If many streams copy and wait, 8 leaves urgent copies a free queue more often. Shadow and audit are for programs
 that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
 statically linked programs without a loader, or programs with set-user-id.
+
+With --observe, --report, --json and --compare the drop-in reads the clock twice at each copy, and looks at the
+memory of some. It gives the device no work.
 
 Exit status: the program's own; when a signal ended it, `overtake run` ends by the same signal. 125 when overtake itself
 fails, 126 when the program cannot be executed, 127 when it is not found, 2 when the command line makes no sense.";
@@ -73,6 +78,21 @@ pub struct RunArguments {
     /// Load the library with everything switched off, for comparison.
     #[arg(long)]
     pub off: bool,
+    /// Leave all copies to the driver, watch them, and report where they wait and whether overtake would help.
+    #[arg(long, conflicts_with_all = ["off", "trace"])]
+    pub observe: bool,
+    /// Run the program so many times natively, watched, and as many times with overtake, in turn, and print what
+    /// differs. With --json as JSON too.
+    #[arg(
+        long,
+        value_name = "ROUNDS",
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        conflicts_with_all = ["off", "observe", "trace", "report"]
+    )]
+    pub compare: Option<u32>,
+    /// Hide the program's own output, for --compare.
+    #[arg(long, requires = "compare")]
+    pub hide_output: bool,
     /// Print a report on the program's copies on standard error when it has ended.
     #[arg(long)]
     pub report: bool,
@@ -90,7 +110,7 @@ pub struct RunArguments {
 impl RunArguments {
     /// Whether a report must be written when the program has ended.
     pub fn wants_reports(&self) -> bool {
-        self.report || self.json.is_some() || self.trace.is_some()
+        self.report || self.observe || self.json.is_some() || self.trace.is_some()
     }
 }
 

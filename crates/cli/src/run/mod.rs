@@ -7,14 +7,19 @@
 //! | `variables.rs` | sets the program's environment |
 //! | `supervise.rs` | passes signals on, stops and ends as the program does |
 //! | `system.rs` | makes the system calls |
+//! | `compare.rs`, `comparison.rs` | runs it natively and with overtake in turn; what differs, in words |
+//! | `unseen.rs` | says why no process used CUDA through the drop-in |
 //! | `reports/` | adds up the reports of the processes |
 
 mod args;
+mod compare;
+mod comparison;
 mod library;
 mod needed;
 mod reports;
 mod supervise;
 mod system;
+mod unseen;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -29,7 +34,8 @@ use args::Deployment;
 pub use args::RunArguments;
 use reports::{Folder, Reports, Run};
 use supervise::supervise;
-use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
+use unseen::{Looks, Process};
+use variables::{Changes, Loading, OBSERVE, REPORT_FOLDER, TRACE_FOLDER};
 
 use console::Globals;
 use console::failure::{Failure, Result};
@@ -73,6 +79,9 @@ fn start(globals: &Globals, run: &RunArguments) -> Result<ExitCode> {
         let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);
         let warnings = warnings.chain(overtake::variables::unknown(names));
         warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
+    }
+    if let Some(rounds) = run.compare {
+        return compare::compare(run, &library, &changes, rounds, globals.quiet);
     }
     let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;
     changes.extend(loading(run.deployment, &library, folder.as_ref())?);
@@ -146,8 +155,13 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
             asked_for.extend(lookup(name).filter(|other| !other.is_empty()));
         }
     }
+    // Nobody but `compare` asks for the waits of a program that gets priorities: a report is better with them.
+    if run.report || run.json.is_some() {
+        command.env(OBSERVE, changes.get(OBSERVE).cloned().or_else(|| lookup(OBSERVE)).unwrap_or("also".into()));
+    }
+    let mut looks = Looks::new(library);
     let start = Instant::now();
-    let ending = match supervise(&mut command) {
+    let ending = match supervise(&mut command, &mut looks) {
         Ok(ending) => ending,
         Err(error) => return Ok(refused(&run.program[0], &error)),
     };
@@ -158,6 +172,7 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
         deployment: run.deployment.name(),
         library,
         variables: changes,
+        unseen: why_unseen(run, &looks.seen()),
     };
     if let Err(failure) = reports.write(&about, &folder) {
         output::complain(&failure);
@@ -166,6 +181,19 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
     // A signal may be about to end this process, and then destructors do not run.
     drop(folder);
     Ok(ending.repeat())
+}
+
+/// Why no process used CUDA through the drop-in, if none did, and what to try.
+fn why_unseen(run: &RunArguments, processes: &[Process]) -> (String, &'static str) {
+    let off = match (run.off, variables::is_off(run, &lookup)) {
+        (true, _) => Some("--off"),
+        (false, true) => Some("OVERTAKE=off"),
+        _ => None,
+    };
+    let about = needed::about(&run.program[0]);
+    let own_driver = about.as_ref().and_then(|about| unseen::own_driver(about, &run.program[0], DRIVER));
+    let (about, own_driver) = (about.as_ref(), own_driver.as_deref());
+    unseen::cause(&unseen::Run { off, deployment: Some(run.deployment), about, own_driver, processes })
 }
 
 /// Explains why the program did not start.

@@ -1,4 +1,4 @@
-//! The libraries that a program is linked with, as its file says.
+//! What the file of a program says of it: the libraries that it is linked with, and where it looks for them.
 
 use std::env;
 use std::ffi::OsStr;
@@ -10,16 +10,34 @@ use std::path::{Path, PathBuf};
 /// The most bytes in a table that is read.
 const TABLE_BYTES_MAX: u64 = 1 << 20;
 
+/// What the file of a program says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The libraries that it asks for by itself.
+    pub libraries: Vec<String>,
+    /// The folders that it names for them.
+    pub folders: Vec<String>,
+    /// Whether no dynamic loader starts it.
+    pub is_static: bool,
+}
+
 const LOADED: u64 = 1;
 const DYNAMIC: u64 = 2;
+const INTERPRETER: u64 = 3;
 const NEEDED: u64 = 1;
 const NAMES: u64 = 5;
 const NAMES_BYTES: u64 = 10;
+const FOLDERS: [u64; 2] = [15, 29];
 
-/// The libraries that the program asks for by itself. None if it is a script, or of another machine's kind.
-pub fn libraries(program: &OsStr) -> Vec<String> {
+/// What the file of a program says. `None` if it is a script, or of another machine's kind.
+pub fn about(program: &OsStr) -> Option<About> {
     let read = |path: PathBuf| doors::file::open(&path).and_then(|file| of(&file)).ok();
-    found(program).and_then(read).unwrap_or_default()
+    found(program).and_then(read).flatten()
+}
+
+/// The libraries that the program asks for by itself. None if nothing is known of it.
+pub fn libraries(program: &OsStr) -> Vec<String> {
+    about(program).unwrap_or_default().libraries
 }
 
 /// The file that the system would execute.
@@ -58,11 +76,11 @@ impl Table {
     }
 }
 
-/// Those of an ELF file of 64 bits, the least significant byte first.
-fn of(file: &File) -> io::Result<Vec<String>> {
+/// That of an ELF file of 64 bits, the least significant byte first.
+fn of(file: &File) -> io::Result<Option<About>> {
     let header = Table::read(file, 0, 64)?;
     if !header.0.starts_with(b"\x7fELF\x02\x01") {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let (size, count) = (header.number(54, 2), header.number(56, 2));
     let segments = Table::read(file, header.number(32, 8), size * count)?;
@@ -71,7 +89,10 @@ fn of(file: &File) -> io::Result<Vec<String>> {
         [(0, 4), (8, 8), (16, 8), (32, 8)].map(|(at, bytes)| segments.number((index * size) as usize + at, bytes))
     };
     let segments: Vec<[u64; 4]> = (0..count).map(segment).collect();
-    let Some([_, place, _, bytes]) = segments.iter().find(|[kind, ..]| *kind == DYNAMIC) else { return Ok(Vec::new()) };
+    let is_static = segments.iter().all(|[kind, ..]| *kind != INTERPRETER);
+    let Some([_, place, _, bytes]) = segments.iter().find(|[kind, ..]| *kind == DYNAMIC) else {
+        return Ok(Some(About { is_static, ..About::default() }));
+    };
     let entries = Table::read(file, *place, *bytes)?;
     let entries: Vec<(u64, u64)> =
         (0..*bytes as usize).step_by(16).map(|at| (entries.number(at, 8), entries.number(at + 8, 8))).collect();
@@ -83,7 +104,11 @@ fn of(file: &File) -> io::Result<Vec<String>> {
         segments.iter().find(holds).map_or(0, |[_, place, start, _]| place.wrapping_add(address - start))
     };
     let names = Table::read(file, in_file(value(NAMES)), value(NAMES_BYTES))?;
-    Ok(entries.iter().filter(|(tag, _)| *tag == NEEDED).map(|(_, at)| names.name(*at)).collect())
+    let named = |tags: &[u64]| -> Vec<String> {
+        entries.iter().filter(|(tag, _)| tags.contains(tag)).map(|(_, at)| names.name(*at)).collect()
+    };
+    let folders = named(&FOLDERS).iter().flat_map(|list| list.split(':')).map(str::to_owned).collect();
+    Ok(Some(About { libraries: named(&[NEEDED]), folders, is_static }))
 }
 
 #[cfg(test)]
@@ -96,6 +121,7 @@ mod tests {
         let needed = libraries(own.as_os_str());
         assert!(needed.iter().any(|name| name == "libc.so.6"), "{needed:?}");
         assert!(libraries(OsStr::new("sh")).iter().any(|name| name.starts_with("libc.")), "by PATH");
+        assert!(about(own.as_os_str()).is_some_and(|about| !about.is_static));
         assert!(libraries(OsStr::new(file!())).is_empty() && libraries(OsStr::new("/")).is_empty());
     }
 

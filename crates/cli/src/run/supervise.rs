@@ -8,6 +8,7 @@ use std::io;
 use std::process::{Command, ExitCode};
 
 use super::system::{self, Arrival, Change, Signals};
+use super::unseen::Looks;
 
 /// Signals that a terminal sends to a whole process group.
 const TERMINAL: [i32; 6] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGWINCH];
@@ -39,13 +40,16 @@ impl Ending {
     }
 }
 
-/// Runs the program to its end. An error means that it never started.
-pub fn supervise(command: &mut Command) -> io::Result<Ending> {
+/// Runs the program to its end, and looks at it now and then. An error means that it never started.
+pub fn supervise(command: &mut Command, looks: &mut Looks<'_>) -> io::Result<Ending> {
     let signals = Signals::hold()?;
     signals.prepare(command);
     let child = command.spawn()?.id() as i32;
     loop {
-        let arrival = signals.next();
+        let Some(arrival) = signals.next(looks.next()) else {
+            looks.look(child as u32);
+            continue;
+        };
         if arrival.signal != libc::SIGCHLD {
             if is_for_the_program(arrival, child) {
                 system::send(child, arrival.signal);

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 /// Signals that mean an error of the process itself: blocking one would hide the error.
 const OWN: [c_int; 7] =
@@ -76,21 +77,21 @@ impl Signals {
         }
     }
 
-    /// Waits for the next signal.
-    pub fn next(&self) -> Arrival {
-        loop {
-            let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
-            // SAFETY: both pointers are to values that live on; their contents are read only when the call reports
-            // that it has, and the sender only for the codes that have one.
-            unsafe {
-                let signal = libc::sigwaitinfo(&self.held, info.as_mut_ptr());
-                // Being stopped and continued interrupts the wait.
-                if signal > 0 {
-                    let info = info.assume_init();
-                    let has_sender = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.si_code);
-                    return Arrival { signal, sender: has_sender.then(|| info.si_pid()) };
-                }
+    /// Waits for the next signal, for so long. `None` if none has come, or if being stopped and continued interrupted
+    /// the wait.
+    pub fn next(&self, within: Duration) -> Option<Arrival> {
+        let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+        let within = libc::timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        // SAFETY: the pointers are to values that live on; the contents of `info` are read only when the call reports
+        // that it has, and the sender only for the codes that have one.
+        unsafe {
+            let signal = libc::sigtimedwait(&self.held, info.as_mut_ptr(), &within);
+            if signal <= 0 {
+                return None;
             }
+            let info = info.assume_init();
+            let has_sender = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.si_code);
+            Some(Arrival { signal, sender: has_sender.then(|| info.si_pid()) })
         }
     }
 

@@ -15,6 +15,8 @@ use super::needed;
 pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
 /// The folder for a process's trace.
 pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
+/// Whether the drop-in watches copies.
+pub const OBSERVE: &str = "OVERTAKE_OBSERVE";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
 /// Looks up a variable of the present environment.
@@ -100,6 +102,9 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
     }
+    if run.observe {
+        changes.insert(OBSERVE.to_owned(), "only".into());
+    }
     if run.off {
         changes.insert(SWITCH.to_owned(), "off".into());
     }
@@ -116,7 +121,7 @@ pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
 }
 
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
-fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
+pub fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
     let switch = lookup(SWITCH).is_some_and(|value| ["off", "0", "false", "no"].iter().any(|off| value == *off));
     run.off || switch
 }
@@ -190,6 +195,9 @@ mod tests {
             config: None,
             settings: Vec::new(),
             off: false,
+            observe: false,
+            compare: None,
+            hide_output: false,
             report: false,
             json: None,
             trace: None,

@@ -3,8 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod compare;
 mod endings;
 mod environment;
+mod real;
 mod reports;
 mod signals;
 mod stand_ins;

@@ -8,10 +8,11 @@ use std::process::{Command, Output, Stdio};
 use crate::common::Folder;
 
 /// Variables of the tests' environment that would change the results.
-const CLEARED: [&str; 6] = [
+const CLEARED: [&str; 7] = [
     "LD_PRELOAD",
     "OVERTAKE",
     "OVERTAKE_LIBCUDA",
+    "OVERTAKE_OBSERVE",
     "OVERTAKE_PRELOAD_LIBRARY",
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_MAX_COPY_CONNECTIONS",

@@ -178,8 +178,8 @@ impl Places {
             command.arg(self.argument(argument)?);
         }
         run::forget_environment(&mut command);
-        // Most clients have bulk of a few MiB, which the size tells. Others choose their rule.
-        if !client.source.starts_with("fuzz/") {
+        // Most clients have bulk of a few MiB, which the size tells. Others choose their rule, or have that of users.
+        if !client.source.starts_with("fuzz/") && client.source != "stalls.c" {
             command.env("OVERTAKE_AUTOMATIC", "size");
         }
         deployment.apply(self, &mut command);

@@ -21,6 +21,10 @@ pub enum Deployment {
     Off,
     /// `LD_PRELOAD`, with pageable copies staged.
     Staged,
+    /// `LD_PRELOAD`, and it only watches.
+    Observed,
+    /// `LD_PRELOAD`, and it watches beside its work.
+    AlsoObserved,
 }
 
 impl Deployment {
@@ -37,6 +41,8 @@ impl Deployment {
             Deployment::Audit => "audit",
             Deployment::Off => "off",
             Deployment::Staged => "staged",
+            Deployment::Observed => "observed",
+            Deployment::AlsoObserved => "also_observed",
         }
     }
 
@@ -46,6 +52,7 @@ impl Deployment {
             Deployment::Shadow | Deployment::ShadowOfNamed => "shadow",
             Deployment::Audit => "audit",
             Deployment::Native | Deployment::Preload | Deployment::Off | Deployment::Staged => "preload",
+            Deployment::Observed | Deployment::AlsoObserved => "preload",
         }
     }
 
@@ -64,6 +71,8 @@ impl Deployment {
             }
             Deployment::Audit => command.env("LD_AUDIT", library),
             Deployment::Off => command.env("LD_PRELOAD", library).env("OVERTAKE", "off"),
+            Deployment::Observed => command.env("LD_PRELOAD", library).env("OVERTAKE_OBSERVE", "only"),
+            Deployment::AlsoObserved => command.env("LD_PRELOAD", library).env("OVERTAKE_OBSERVE", "also"),
             Deployment::Staged => {
                 // Small copies too, and by threads where the machine has few cores.
                 let command = command.env("LD_PRELOAD", library).env("OVERTAKE_STAGING", "on");

@@ -1,6 +1,7 @@
 //! The combined reports of the processes of a run.
 
 mod folder;
+mod observed;
 mod record;
 mod text;
 mod total;
@@ -15,8 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use folder::Folder;
-use record::{FORMAT, ProcessRecord};
-use total::Total;
+pub use observed::tail;
+pub use record::FORMAT;
+use record::ProcessRecord;
+pub use total::Total;
 
 use super::args::RunArguments;
 use super::supervise::Ending;
@@ -33,7 +36,7 @@ pub struct Reports {
 }
 
 /// A file, or standard output.
-enum Target {
+pub enum Target {
     Output,
     File(PathBuf, File),
 }
@@ -51,6 +54,8 @@ pub struct Run<'a> {
     pub library: &'a Path,
     /// The changes to its environment.
     pub variables: &'a Changes,
+    /// Why no process used CUDA through the drop-in, if none did, and what to try.
+    pub unseen: (String, &'static str),
 }
 
 /// The JSON of a run.
@@ -67,6 +72,9 @@ struct Document<'a> {
     library: String,
     variables: BTreeMap<&'a str, String>,
     total: &'a Total,
+    /// Why no process used CUDA through the drop-in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen: Option<&'a str>,
     processes: Vec<&'a Value>,
     warnings: &'a [String],
 }
@@ -74,7 +82,11 @@ struct Document<'a> {
 impl Reports {
     pub fn open(run: &RunArguments) -> Result<Reports> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();
-        Ok(Reports { is_text: run.report, json: open(&run.json)?, trace: open(&run.trace)? })
+        Ok(Reports {
+            is_text: run.report || (run.observe && run.json.is_none()),
+            json: open(&run.json)?,
+            trace: open(&run.trace)?,
+        })
     }
 
     /// Whether the processes have to write traces.
@@ -98,7 +110,7 @@ impl Reports {
         }
         if self.is_text {
             // Standard error may be closed; the program's result stands.
-            let text = text::render(&run.heading(), &total, &records, &complaints);
+            let text = text::render(&run.heading(), &total, &records, &complaints, &run.unseen);
             let _ = std::io::stderr().lock().write_all(text.as_bytes());
         }
         Ok(())
@@ -132,6 +144,7 @@ fn document(run: &Run<'_>, total: &Total, processes: Vec<&Value>, warnings: &[St
         library: run.library.display().to_string(),
         variables: run.variables.iter().map(|(name, value)| (name.as_str(), value.display().to_string())).collect(),
         total,
+        unseen: (total.processes == 0).then_some(run.unseen.0.as_str()),
         processes,
         warnings,
     };
@@ -141,7 +154,7 @@ fn document(run: &Run<'_>, total: &Total, processes: Vec<&Value>, warnings: &[St
 }
 
 impl Target {
-    fn open(path: &Path) -> Result<Target> {
+    pub fn open(path: &Path) -> Result<Target> {
         if path == Path::new("-") {
             return Ok(Target::Output);
         }
@@ -149,7 +162,7 @@ impl Target {
         Ok(Target::File(path.to_owned(), file))
     }
 
-    fn write(self, text: &str) -> Result<()> {
+    pub fn write(self, text: &str) -> Result<()> {
         match self {
             Target::Output => output::print(text),
             Target::File(path, mut file) => file.write_all(text.as_bytes()).map_err(|error| Failure::File(path, error)),

@@ -2,6 +2,7 @@
 //! fields of a file are kept where processes are listed.
 
 use serde::{Deserialize, Serialize};
+use shim::observed::Observed;
 
 /// The version of the format that this command understands.
 pub const FORMAT: u32 = 1;
@@ -33,6 +34,8 @@ pub struct ProcessRecord {
     pub calls: Vec<CallRecord>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// What was seen of its copies.
+    pub observed: Option<Observed>,
 }
 
 /// The copies that the rule of demand has ranked; none with other rules.

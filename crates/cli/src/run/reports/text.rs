@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use report::{Column, Table, format};
 
+use super::observed;
 use super::record::{Amount, Automatic, ProcessRecord, ReasonRecord};
 use super::total::{DeviceTotal, LatencyTotal, Total};
 
@@ -11,10 +12,16 @@ use super::total::{DeviceTotal, LatencyTotal, Total};
 const COMMAND_LENGTH: usize = 40;
 
 /// The report, headed by the command.
-pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], complaints: &[String]) -> String {
+pub fn render(
+    heading: &str,
+    total: &Total,
+    processes: &[&ProcessRecord],
+    complaints: &[String],
+    (why, cure): &(String, &str),
+) -> String {
     let mut text = format!("\novertake run: {heading}\n");
     if processes.is_empty() {
-        text.push_str("no process used CUDA through the drop-in\n");
+        line(&mut text, &format!("no process used CUDA through the drop-in: {why}\ntry: {cure}"));
     }
     if let [only] = processes {
         line(&mut text, &format!("one process used CUDA: {}, state: {}", named(only), only.state));
@@ -24,6 +31,9 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     }
     for device in &total.devices {
         render_device(&mut text, device);
+    }
+    if let Some(seen) = &total.observed {
+        observed::render(&mut text, seen);
     }
     let ranked = total.automatic;
     if ranked.first.copies + ranked.bulk.copies > 0 {
@@ -47,11 +57,11 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     text
 }
 
-fn line(text: &mut String, content: &str) {
+pub(super) fn line(text: &mut String, content: &str) {
     writeln!(text, "{content}").expect("writing to a String");
 }
 
-fn section(text: &mut String, title: &str, table: &Table) {
+pub(super) fn section(text: &mut String, title: &str, table: &Table) {
     writeln!(text, "\n{title}").expect("writing to a String");
     for row in table.to_string().lines() {
         writeln!(text, "  {row}").expect("writing to a String");
@@ -103,11 +113,11 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
     }
 }
 
-fn count(number: u64) -> String {
+pub(super) fn count(number: u64) -> String {
     format::grouped(number as f64, 0)
 }
 
-fn percentile(value: Option<f64>) -> String {
+pub(super) fn percentile(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), format::us)
 }
 
@@ -280,6 +290,10 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
+    fn unseen() -> (String, &'static str) {
+        ("it did not".to_owned(), "CUDA")
+    }
+
     const ONE_PROCESS: &str = "
 overtake run: python serve.py
 one process used CUDA: python (7), state: open
@@ -332,15 +346,20 @@ the driver's
     #[test]
     fn one_process() {
         let process = process(7, true);
-        let text = render("python serve.py", &Total::of([&process]), &[&process], &[]);
+        let text = render("python serve.py", &Total::of([&process]), &[&process], &[], &unseen());
         assert_eq!(text, ONE_PROCESS);
     }
 
     #[test]
     fn several_processes_have_a_sum_and_a_line_each() {
         let (first, second) = (process(7, true), process(8, false));
-        let text =
-            render("sh", &Total::of([&first, &second]), &[&first, &second], &["9.json: is not whole".to_owned()]);
+        let text = render(
+            "sh",
+            &Total::of([&first, &second]),
+            &[&first, &second],
+            &["9.json: is not whole".to_owned()],
+            &unseen(),
+        );
         for part in [
             "2 processes used CUDA",
             "urgent                2,000",
@@ -358,7 +377,7 @@ the driver's
 
     #[test]
     fn no_process_is_said_so() {
-        let text = render("true", &Total::of([]), &[], &[]);
-        assert_eq!(text, "\novertake run: true\nno process used CUDA through the drop-in\n");
+        let text = render("true", &Total::of([]), &[], &[], &unseen());
+        assert_eq!(text, "\novertake run: true\nno process used CUDA through the drop-in: it did not\ntry: CUDA\n");
     }
 }

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use shim::help::{Help, help};
+use shim::observed::Observed;
 use shim::verdict::{Facts, Finding, Measured, verdict};
 
 use super::record::{Amount, Automatic, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
@@ -28,6 +30,12 @@ pub struct Total {
     pub warnings: Vec<WarningTotal>,
     /// The conclusion.
     pub verdict: Vec<Finding>,
+    /// What was seen of the copies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observed>,
+    /// Whether overtake helps, as far as that was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<Help>,
 }
 
 /// One device in all processes.
@@ -105,8 +113,9 @@ impl Total {
             most_frequent_first(&mut device.passed_on);
             device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
         }
-        // Without any copy there is nothing to judge.
-        if !total.devices.is_empty() {
+        total.help = total.observed.as_ref().map(help);
+        // Without any copy there is nothing to judge, unless it was seen that there was none.
+        if !total.devices.is_empty() || total.observed.is_some() {
             total.verdict = verdict(&total.facts());
         }
         total
@@ -119,6 +128,7 @@ impl Total {
             *passed_on.entry(&passed.reason).or_default() += passed.amount.copies;
         }
         Facts {
+            observed: self.observed.clone(),
             urgent_copies: sum(|device| device.copies.urgent.copies),
             bulk_copies: sum(|device| device.copies.kernel.copies + device.copies.engine.copies),
             passed_on: passed_on.into_iter().map(|(reason, copies)| (reason.to_owned(), copies)).collect(),
@@ -164,6 +174,9 @@ impl Total {
         for total in &mut self.devices {
             let uses = |device: &DeviceRecord| device.device == total.device && device.name == total.name;
             total.processes += usize::from(process.devices.iter().any(uses));
+        }
+        if let Some(seen) = &process.observed {
+            self.observed.get_or_insert_default().add(seen);
         }
         self.automatic.first.add(process.automatic.first);
         self.automatic.bulk.add(process.automatic.bulk);

@@ -1,0 +1,300 @@
+//! What differs between the runs of a program natively and with overtake, and the answer in one sentence. Ratios are
+//! those of two runs of one round, which had the same machine around them.
+
+use report::{Column, Table, format};
+use serde::Serialize;
+use shim::help::{Answer, Help, help};
+use shim::observed::{Observed, Spans};
+
+use super::reports::tail;
+
+/// A wait that becomes shorter by less than this factor has not become shorter.
+const SHORTER_MIN: f64 = 1.5;
+
+/// A time of the program that changes by less has not changed, in parts of itself: in several rounds, and in one.
+const CHANGE_MIN: f64 = 0.03;
+const CHANGE_MIN_ONCE: f64 = 0.1;
+
+/// A program that takes longer by less only pays for the start of overtake.
+const START_US: f64 = 500_000.0;
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    /// The time of the program.
+    pub wall_us: f64,
+    /// That part of it in which threads were in calls that copy.
+    pub blocked_us: f64,
+    /// Waits of urgent copies that were issued while bulk was in flight.
+    pub behind: Spans,
+    /// Those of others.
+    pub alone: Spans,
+    /// The rate of bulk, from the first copy to the last.
+    pub bulk_gbps: Option<f64>,
+}
+
+/// Two runs, one behind the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Round {
+    pub native: Sample,
+    pub overtake: Sample,
+}
+
+impl Sample {
+    pub fn of(wall_us: f64, seen: &Observed) -> Sample {
+        Sample {
+            wall_us,
+            blocked_us: seen.sum(|engine| engine.blocked_us) as f64,
+            behind: seen.waits.behind,
+            alone: seen.waits.alone,
+            bulk_gbps: seen.bulk_gbps(),
+        }
+    }
+}
+
+/// A row of the table.
+struct Figure {
+    name: &'static str,
+    of: fn(&Sample) -> Option<f64>,
+    shown: fn(f64) -> String,
+}
+
+fn gbps(value: f64) -> String {
+    format!("{} GB/s", format::gbps(value))
+}
+
+const FIGURES: [Figure; 7] = [
+    Figure { name: "time of the program", of: |run| Some(run.wall_us), shown: format::span_us },
+    Figure { name: "time in calls that copy", of: |run| Some(run.blocked_us), shown: format::span_us },
+    Figure { name: "urgent copies beside bulk, p50", of: |run| run.behind.middle_us(), shown: format::span_us },
+    Figure { name: "urgent copies beside bulk, p99", of: |run| tail(&run.behind), shown: format::span_us },
+    Figure { name: "other urgent copies, p50", of: |run| run.alone.middle_us(), shown: format::span_us },
+    Figure { name: "other urgent copies, p99", of: |run| tail(&run.alone), shown: format::span_us },
+    Figure { name: "rate of bulk", of: |run| run.bulk_gbps, shown: gbps },
+];
+
+/// The middle of an odd number of values, or the mean of the two in the middle.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+/// The median over the rounds.
+fn over(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
+    median(rounds.iter().filter_map(of).collect())
+}
+
+/// The ratios of native to overtake within each round.
+fn ratios(rounds: &[Round], of: fn(&Sample) -> Option<f64>) -> Vec<f64> {
+    let ratio = |round: &Round| {
+        let (native, overtake) = (of(&round.native)?, of(&round.overtake)?);
+        (overtake > 0.0).then(|| native / overtake)
+    };
+    rounds.iter().filter_map(ratio).collect()
+}
+
+/// A ratio for a reader: `12.3x`.
+fn times(ratio: f64) -> String {
+    if ratio >= 100.0 { format!("{ratio:.0}x") } else { format!("{ratio:.2}x") }
+}
+
+/// Before and after, a line for each figure that there is.
+pub fn table(rounds: &[Round]) -> Table {
+    let columns = vec![
+        Column::words("median of the rounds"),
+        Column::numbers("natively"),
+        Column::numbers("overtake"),
+        Column::numbers("ratio"),
+        Column::numbers("lowest, highest"),
+    ];
+    let mut table = Table::new(columns);
+    for figure in &FIGURES {
+        let (native, overtake) =
+            (over(rounds, |round| (figure.of)(&round.native)), over(rounds, |round| (figure.of)(&round.overtake)));
+        if native.is_none() && overtake.is_none() {
+            continue;
+        }
+        let ratios = ratios(rounds, figure.of);
+        let span = ratios.iter().copied().reduce(f64::min).zip(ratios.iter().copied().reduce(f64::max));
+        let shown = |value: Option<f64>| value.map_or("-".to_owned(), figure.shown);
+        table.push([
+            figure.name.to_owned(),
+            shown(native),
+            shown(overtake),
+            median(ratios).map_or("-".to_owned(), times),
+            span.map_or("-".to_owned(), |(low, high)| format!("{}, {}", times(low), times(high))),
+        ]);
+    }
+    table
+}
+
+/// The answer, from what was measured, and what was seen of all native runs together.
+pub fn judge(rounds: &[Round], natively: &Observed) -> Help {
+    let waits = ratios(rounds, |run| run.behind.middle_us());
+    let times_taken = ratios(rounds, |run| Some(run.wall_us));
+    let change_min = if rounds.len() == 1 { CHANGE_MIN_ONCE } else { CHANGE_MIN };
+    let (waits, time) = (agreed(&waits, SHORTER_MIN), agreed(&times_taken, 1.0 + change_min));
+    let longer_us = median(rounds.iter().map(|round| round.overtake.wall_us - round.native.wall_us).collect());
+    let time = time.filter(|ratio| *ratio > 1.0 || longer_us >= Some(START_US));
+    let count = match rounds.len() {
+        1 => "one round, which is little to go by".to_owned(),
+        many => format!("{many} rounds"),
+    };
+    let mut found = Vec::new();
+    if let Some(ratio) = waits {
+        let of = |of: fn(&Round) -> &Sample| over(rounds, |round| of(round).behind.middle_us()).unwrap_or_default();
+        let (native, overtake) = (of(|round| &round.native), of(|round| &round.overtake));
+        let (native, overtake) = (format::span_us(native), format::span_us(overtake));
+        found.push(match ratio > 1.0 {
+            true => format!("urgent copies beside bulk took {overtake} in place of {native} ({})", times(ratio)),
+            false => format!("urgent copies beside bulk took {overtake}, and natively {native}"),
+        });
+    }
+    if let Some(ratio) = time {
+        let percent = (1.0 - 1.0 / ratio).abs() * 100.0;
+        found.push(format!("the program took {percent:.0} % {} time", if ratio > 1.0 { "less" } else { "more" }));
+    }
+    let kept = median(ratios(rounds, |run| run.bulk_gbps)).filter(|_| !found.is_empty());
+    found.extend(kept.map(|ratio| format!("bulk had {:.0} % of its rate", 100.0 / ratio)));
+    let found_text = found.join(", ");
+    let better = [waits, time].iter().flatten().filter(|ratio| **ratio > 1.0).count();
+    match [waits, time].iter().flatten().count() {
+        0 => no_difference(&help(natively), &count),
+        all if better == all => Help {
+            answer: Answer::Helps,
+            what: format!("overtake helps this program: {found_text} ({count})"),
+            cure: None,
+        },
+        _ if better > 0 => Help {
+            answer: Answer::Helps,
+            what: format!("overtake helps one part of this program and costs another: {found_text} ({count})"),
+            cure: Some("--wait-budget 60us, or 100us, which leave bulk its rate".to_owned()),
+        },
+        _ => Help {
+            answer: Answer::Cannot,
+            what: format!("overtake does not help this program: {found_text} ({count})"),
+            cure: Some("running it without overtake".to_owned()),
+        },
+    }
+}
+
+/// The median of ratios that all are on one side of 1, and lie further from it than `min` at the median.
+fn agreed(ratios: &[f64], min: f64) -> Option<f64> {
+    let all = |holds: fn(&f64) -> bool| ratios.iter().all(holds);
+    let ratio = median(ratios.to_vec())?;
+    let is_clear = (ratio >= min && all(|ratio| *ratio > 1.0)) || (ratio <= 1.0 / min && all(|ratio| *ratio < 1.0));
+    is_clear.then_some(ratio)
+}
+
+/// Nothing differs: the native runs may tell why.
+fn no_difference(seen: &Help, count: &str) -> Help {
+    let why = match seen.answer {
+        Answer::Cannot => format!("; {}", seen.what),
+        _ => String::new(),
+    };
+    Help {
+        answer: if seen.answer == Answer::Cannot { Answer::Cannot } else { Answer::Little },
+        what: format!("overtake makes no clear difference to this program ({count}){why}"),
+        cure: seen.cure.clone().filter(|_| seen.answer == Answer::Cannot),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(us: f64) -> Spans {
+        Spans { count: 2_000, sum_us: us * 2e3, p50_us: Some(us), p99_us: Some(2.0 * us), max_us: 2.0 * us }
+    }
+
+    fn run(wall_us: f64, behind_us: f64, gbps: f64) -> Sample {
+        let behind = if behind_us > 0.0 { spans(behind_us) } else { Spans::default() };
+        Sample { wall_us, behind, bulk_gbps: Some(gbps), ..Sample::default() }
+    }
+
+    fn round(native: (f64, f64, f64), overtake: (f64, f64, f64)) -> Round {
+        let run = |(wall, behind, gbps)| run(wall, behind, gbps);
+        Round { native: run(native), overtake: run(overtake) }
+    }
+
+    const BEFORE: (f64, f64, f64) = (1e7, 8_400.0, 50.0);
+
+    /// One case: the runs, the answer, and a part of the sentence.
+    type Case = (Vec<Round>, Answer, &'static str);
+
+    fn cases() -> Vec<Case> {
+        let of = |after: &[(f64, f64, f64)]| after.iter().map(|after| round(BEFORE, *after)).collect::<Vec<Round>>();
+        vec![
+            (
+                of(&[(1e7, 12.0, 45.0), (1.01e7, 10.0, 45.0), (0.99e7, 11.0, 45.0)]),
+                Answer::Helps,
+                "overtake helps this program: urgent copies beside bulk took 11 us in place of 8.4 ms (764x), bulk had \
+                 90 % of its rate (3 rounds)",
+            ),
+            (
+                of(&[(0.5e7, 12.0, 50.0)]),
+                Answer::Helps,
+                "the program took 50 % less time, bulk had 100 % of its rate (one",
+            ),
+            (of(&[(1.2e7, 12.0, 40.0); 2]), Answer::Helps, "one part of this program and costs another: urgent"),
+            (
+                of(&[(1.2e7, 8_400.0, 40.0); 2]),
+                Answer::Cannot,
+                "does not help this program: the program took 20 % more",
+            ),
+            (of(&[(1.04e7, 8_400.0, 50.0); 2]), Answer::Little, "no clear difference"),
+            (of(&[(1e7, 8_000.0, 50.0); 2]), Answer::Little, "no clear difference to this program (2 rounds)"),
+            (of(&[(0.9e7, 8_400.0, 50.0), (1.1e7, 8_400.0, 50.0)]), Answer::Little, "no clear difference"),
+        ]
+    }
+
+    #[test]
+    fn each_comparison_gets_its_answer() {
+        let seen = Observed { only: true, ..Observed::default() };
+        for (rounds, answer, part) in cases() {
+            let help = judge(&rounds, &contended(&seen));
+            assert!(help.answer == answer && help.what.contains(part), "{part}: {help:?}");
+        }
+    }
+
+    /// A program that overtake would help.
+    fn contended(seen: &Observed) -> Observed {
+        let engine = shim::observed::Engine {
+            copies: 20,
+            streams: 2,
+            urgent: 10,
+            bulk: 10,
+            bulk_bytes: 8 << 20,
+            bulk_large_bytes: 8 << 20,
+            behind: 5,
+            behind_us: 50_000,
+            ..shim::observed::Engine::default()
+        };
+        Observed { engines: vec![engine], ..seen.clone() }
+    }
+
+    #[test]
+    fn without_a_difference_the_native_run_tells_why() {
+        let rounds = [round((1e6, 0.0, 50.0), (1e6, 0.0, 50.0))];
+        let said = judge(&rounds, &Observed { only: true, ..Observed::default() });
+        assert_eq!(said.answer, Answer::Cannot);
+        assert!(
+            said.what.ends_with("cannot help this program: it has made no copy between host and device"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn the_table_has_the_figures_that_there_are() {
+        let shown = table(&[round(BEFORE, (1e7, 12.0, 45.0)), round(BEFORE, (1e7, 10.5, 45.0))]).to_string();
+        let row = shown.lines().find(|line| line.starts_with("urgent copies beside bulk, p50")).unwrap_or_default();
+        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[1..], ["8.4 ms", "11.2 us", "750x", "700x, 800x"], "{shown}");
+        assert!(!shown.contains("other urgent"), "{shown}");
+    }
+}
