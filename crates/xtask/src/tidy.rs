@@ -86,6 +86,7 @@ pub fn run(root: &Path) -> Outcome {
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));
+                missing.extend(items::miscounted(name, &text));
             }
             found.extend(missing.into_iter().map(|(line, what)| Finding { line, what }));
         }
