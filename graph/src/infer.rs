@@ -21,7 +21,7 @@ impl Graph {
         self.data.create(None, self.options.inference.sees_const)
     }
 
-    /// An object that is a part of another one. Uses of either are uses of both (T28).
+    /// An object that is a part of another one. Uses of either are uses of both.
     ///
     /// # Errors
     ///

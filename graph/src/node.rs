@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// The outcome of a node (T30).
+/// The outcome of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// All its work has been submitted, or its function has run.

@@ -1,4 +1,4 @@
-//! Computations that run on another device where they fail on their own (SY-18, T17).
+//! Computations that run on another device where they fail on their own (SY-18).
 //!
 //! The results of such a computation stay where they were submitted to be: tasks after it have been given their
 //! transfers from there. So its bytes go to the other device and its results come back, in the order of its lane.

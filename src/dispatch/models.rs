@@ -213,7 +213,7 @@ fn check(switches: usize, body: impl Fn() + Send + Sync + 'static) {
     model.check(body);
 }
 
-/// Each step is taken, and by one thread at a time, also those that a step submits (T9).
+/// Each step is taken, and by one thread at a time, also those that a step submits.
 #[test]
 fn no_step_is_left_behind() {
     check(4, || {

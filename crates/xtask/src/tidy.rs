@@ -72,6 +72,7 @@ pub fn run(root: &Path) -> Outcome {
     let names = String::from_utf8_lossy(&output.stdout);
     let (mut checked, mut findings) = (0, String::new());
     let exists = |path: &str| root.join(path).exists();
+    let facts = std::fs::read_to_string(root.join(rules::FACTS)).unwrap_or_default();
     for name in names.split('\0').filter(|name| [&TEXT[..], &DATA, &PTX].iter().any(|kinds| is_kind(name, kinds))) {
         // A tracked file that has been deleted has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
@@ -82,7 +83,7 @@ pub fn run(root: &Path) -> Outcome {
             if name == rules::PAGE {
                 missing.extend(rules::faults(root, &text));
             }
-            missing.extend(rules::cited(name, &text));
+            missing.extend(rules::cited(name, &text, &facts));
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));

@@ -2,7 +2,7 @@
 //!
 //! All is noted when a node is submitted, so before it runs. A note bears the node that makes it true, and is looked at
 //! again at the next use: of a node that has ended well only the note is left, and that of a node that has failed never
-//! became true (T16).
+//! became true.
 
 use std::ops::Range;
 
