@@ -1,4 +1,4 @@
-//! Expectations: copies of a priority that are to come.
+//! Expectations: a caller announces that copies of a priority will come.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The handle of a submitted copy.
+//! Handles of submitted copies.
 
 use std::fmt;
 use std::sync::Arc;

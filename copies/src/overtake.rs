@@ -1,4 +1,4 @@
-//! The front door of the copy layer.
+//! The entry point of the copy layer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! A copy, as its caller requests it.
+//! A copy as its caller requests it.
 
 use channels::{Shape, Side};
 use hal::{Declared, DevicePtr};
