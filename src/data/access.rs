@@ -1,4 +1,4 @@
-//! The host's accesses to arrays.
+//! Access of the host to arrays.
 
 use bytemuck::Pod;
 use graph::Location;

@@ -1,4 +1,4 @@
-//! Arrays for code that knows addresses only: libraries, and programs in other languages.
+//! Arrays for code that only knows addresses: libraries, and programs in other languages.
 #![allow(unsafe_code)] // memory of the caller's is used by its address
 
 use bytemuck::Pod;

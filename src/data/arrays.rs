@@ -1,4 +1,4 @@
-//! The door to arrays.
+//! The entry point: a set of arrays.
 #![allow(unsafe_code)] // a kernel uses memory by its address; the caller vouches for it
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Kernels whose launches are safe: what each of them accesses has been promised once.
+//! Kernels whose launches are safe, because it has been promised once what each of them accesses.
 #![allow(unsafe_code)] // the promise is made once, and each launch is compared with it
 
 use std::fmt;

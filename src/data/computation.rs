@@ -1,4 +1,4 @@
-//! Computations that are being described.
+//! Descriptions of computations, before they are submitted.
 #![allow(unsafe_code)] // kernels and views use memory by its address
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Bytes of an array on a device, for code outside: frozen ones that it reads until they are thawed (ST-05), and lent
-//! ones that it changes.
+//! Bytes of an array on a device for external code: frozen bytes, which it reads until they are thawed (ST-05), and
+//! lent bytes, which it changes.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! The memory of arrays, and the devices of computations.
+//! Options: the memory of arrays, and the devices of computations.
 
 use graph::plan::NewStream;
 use graph::{Bandwidth, Parents, Selection};

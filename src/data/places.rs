@@ -1,4 +1,4 @@
-//! Places: the device of a computation, and the memory that its bytes come from.
+//! Chooses the device of a computation, and the memory that its bytes come from.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

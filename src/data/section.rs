@@ -1,4 +1,4 @@
-//! Sections: arrays and computations inside others, which are one computation to those (ST-03).
+//! Sections: nested scopes of arrays and computations, which are one computation to the outside (ST-03).
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The counts of arrays.
+//! The counters of a set of arrays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Submission: a task with the transfers that it needs, appended as one.
+//! Submission: a task and the transfers that it needs, appended together.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

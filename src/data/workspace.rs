@@ -1,4 +1,4 @@
-//! Workspaces: memory that lives with the streams of a dispatcher, and not with a computation (SY-23).
+//! Workspaces: scratch memory that belongs to the lanes of a dispatcher rather than to a computation (SY-23).
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The end of a pipeline that empties frames.
+//! The consumer's end of a pipeline.
 
 use std::fmt;
 use std::sync::Arc;

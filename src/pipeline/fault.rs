@@ -1,4 +1,4 @@
-//! Why a call of a pipeline gave no frame.
+//! Why a call of a pipeline returned no frame.
 
 use std::fmt;
 

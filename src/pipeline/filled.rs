@@ -1,4 +1,4 @@
-//! A frame that its consumer has.
+//! A frame that its consumer holds.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! Opening a pipeline, and its counts.
+//! Opening a pipeline, and its counters.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The end of a pipeline that fills frames.
+//! The producer's end of a pipeline.
 
 use std::fmt;
 use std::sync::Arc;
