@@ -1,4 +1,4 @@
-//! The dispatcher: opening it, and closing it.
+//! Opening and closing a dispatcher.
 
 use std::fmt;
 use std::mem::ManuallyDrop;

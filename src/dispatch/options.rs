@@ -1,4 +1,4 @@
-//! The parameters of a dispatcher.
+//! The options of a dispatcher.
 
 use graph::{Inference, Order};
 

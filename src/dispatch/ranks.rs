@@ -1,7 +1,7 @@
-//! Ranks: the order of ready tasks of one priority, by a policy of the user's.
+//! Ranks: the order of ready tasks of the same priority, by a policy of the user.
 //!
-//! The policy is asked by the thread that submits, without a lock, before the task is in the graph. From then on the
-//! rank is a number, so the order is total, and no thread that takes steps runs code of others for it.
+//! The submitting thread calls the policy, without a lock, before the task is in the graph. From then on the rank is a
+//! number, so the order is total, and no thread that takes steps has to call user code for it.
 
 use graph::{Graph, Kind, NodeId, Priority};
 

@@ -1,4 +1,4 @@
-//! The counts of a dispatcher.
+//! The counters of a dispatcher.
 
 /// The counts of a dispatcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! Code that is fetched ahead of a submission.
+//! Prefetches the code of a submission.
 //!
-//! A thread that submits a frame has most often slept since the last one. Its processor has lost the code of the
-//! submission from its near caches meanwhile, and waits for each line in turn. Asked for at once, the lines come beside
-//! each other (`docs/decisions/code-ahead.md`).
+//! A thread that submits a frame has usually slept since the last one. Meanwhile its processor has lost the submission
+//! code from its near caches, and waits for each cache line in turn. Requested all at once, the lines arrive in
+//! parallel (`docs/decisions/code-ahead.md`).
 //!
-//! The functions that a replay goes through which is one task have the section `overtake_ahead`, so they stand beside
-//! each other, and the linker knows both ends. Those of the graph, which has no unsafe code, are told by their places.
+//! The functions on the path of a replay that is one task are in the section `overtake_ahead`, so they are adjacent,
+//! and the linker knows both ends. Those of the graph, which has no unsafe code, are given by their addresses.
 #![allow(unsafe_code)] // the linker's names for the ends of a section
 
 use std::sync::atomic::Ordering;

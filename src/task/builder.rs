@@ -1,4 +1,4 @@
-//! Tasks that are being described.
+//! Descriptions of tasks, before they are submitted.
 
 mod append;
 mod at_once;

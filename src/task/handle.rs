@@ -1,4 +1,4 @@
-//! The handle of a task.
+//! Handles of tasks.
 
 use std::fmt;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Loops: replays of a template, one behind the other, until a value on the host ends them.
+//! Loops: replays of a template, one after another, until a value on the host ends them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The failure of a task, and the errors of this module.
+//! Failures of tasks, and the errors of this module.
 
 use std::fmt;
 use std::sync::Arc;

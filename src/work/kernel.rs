@@ -1,4 +1,4 @@
-//! Kernels and their arguments, compared before a launch.
+//! Kernels and their arguments, which are checked before a launch.
 #![allow(unsafe_code)] // a launch is unsafe; the caller's promise is passed on
 
 use std::ffi::c_void;

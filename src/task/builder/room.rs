@@ -1,4 +1,4 @@
-//! Tasks that wait for room in a full dispatcher.
+//! Submissions that wait for room in a full dispatcher.
 
 use std::sync::Arc;
 use std::time::Duration;
