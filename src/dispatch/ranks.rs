@@ -7,24 +7,25 @@ use graph::{Graph, Kind, NodeId, Priority};
 
 use crate::work::levels;
 
-/// A task as a policy is told of it: see [`crate::dispatch::Dispatcher::open_ranked`].
+/// What a policy is told about a task: see [`crate::dispatch::Dispatcher::open_ranked`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Candidate<'c> {
     /// Its name.
     pub name: &'c str,
-    /// Its work. A computation on arrays is a kernel, or a function of the host.
+    /// What it does. A computation on arrays is a kernel, or a host function.
     pub kind: Kind,
     /// Its own priority.
     pub priority: Priority,
     /// The device that does its work, if a device does.
     pub device: u8,
-    /// The tasks of the longest chain before it, transfers left out, and perhaps those that have ended.
+    /// The number of tasks in the longest chain before it, without transfers, and perhaps without those that have
+    /// ended.
     pub depth: u32,
     /// The bytes of all arrays that it uses.
     pub bytes: u64,
-    /// The time that such a computation takes on this device, in ns, as far as it was measured
-    /// ([`crate::data::ArrayOptions::measures`]); else 0.
+    /// The measured time of such a computation on this device, in ns ([`crate::data::ArrayOptions::measures`]); 0 if
+    /// there is none.
     pub expected_ns: u64,
 }
 
