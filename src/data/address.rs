@@ -16,10 +16,10 @@ use crate::work::fault::Error;
 use crate::work::function::WorkResult;
 
 impl Arrays {
-    /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher's. That
-    /// of the host is pinned. Other places get memory of their own where they use the array. The results are in this
-    /// memory after [`Array::release`], and when all `Arrays` have been dropped. `owner` is dropped when no task uses
-    /// the memory any more.
+    /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher. Host
+    /// memory has to be pinned. Other places that use the array get their own memory. The results are in this memory
+    /// after [`Array::release`], and when all `Arrays` have been dropped. `owner` is dropped when no task uses the
+    /// memory any more.
     ///
     /// # Safety
     /// The memory has as many elements as the shape says, is aligned for them, and lives as long as `owner`. All work
