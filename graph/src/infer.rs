@@ -1,4 +1,4 @@
-//! Inference: the nodes that a new one comes after because of the data that it uses.
+//! Inference: which nodes a new one comes after because of the data that it uses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Nodes: their descriptions by callers, and their slots, in which the first edges stand.
+//! Nodes: their descriptions, and their slots, which hold their first edges.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! The bytes that one node uses, each once.
+//! The bytes that one node uses, each counted once.
 
 use std::ops::Range;
 

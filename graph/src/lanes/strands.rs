@@ -1,4 +1,4 @@
-//! Strands: which lane a new one is folded onto, and its end.
+//! Strands: which lane a new one is folded onto, and when it ends.
 
 use super::{LANES, Lanes, Strand};
 use crate::convoys::has_two;
