@@ -1,4 +1,4 @@
-//! The sources of options: the program's own settings, a file, variables.
+//! Where options come from: the program's own settings, a file, environment variables.
 
 use std::fmt;
 use std::path::Path;
