@@ -1,4 +1,4 @@
-//! The host's accesses to arrays.
+//! Access of the host to arrays.
 
 use bytemuck::Pod;
 use graph::Location;
@@ -13,29 +13,29 @@ use crate::right::{Reads, Writes};
 use crate::uses::{Use, discard, read, read_write};
 
 impl<T: Pod> Array<T> {
-    /// Waits until the contents are on the host, and reads them there. Later tasks that write them wait until the
-    /// guard is dropped. Not for the functions of tasks.
+    /// Waits until the contents are on the host, and gives read access to them. Later tasks that write them wait until
+    /// the guard is dropped. Functions of tasks must not call this.
     pub fn read(&self) -> Result<ReadGuard<'_, T>, Error> {
         read(self).open()
     }
 
-    /// Waits until the contents are on the host and no task uses them, and changes them there. Later tasks that use
-    /// them wait until the guard is dropped. Not for the functions of tasks.
+    /// Waits until the contents are on the host and no task uses them, and gives write access to them. Later tasks that
+    /// use them wait until the guard is dropped. Functions of tasks must not call this.
     pub fn change(&self) -> Result<WriteGuard<'_, T>, Error> {
         read_write(self).open()
     }
 
-    /// As [`Array::change`], without the contents: nothing is copied for it. All elements count as written.
+    /// As [`Array::change`], but without the old contents: nothing is copied. All elements count as written.
     pub fn overwrite(&self) -> Result<WriteGuard<'_, T>, Error> {
         discard(self).open()
     }
 
-    /// Waits until no task uses it, has its contents in the memory that was adopted for it, and gives that back: the
-    /// buffer, if it was made of one. Refused while there are views ([`Array::view`]) or
-    /// computations that have been described with it and not submitted. Not for the functions of tasks.
+    /// Waits until no task uses it and its contents are in the adopted memory, and returns that memory: the buffer, if
+    /// it was made from one. Refused while there are views ([`Array::view`]), or computations that use it and have been
+    /// described but not submitted. Functions of tasks must not call this.
     ///
-    /// Where the dispatcher has been closed, the results have to be there by then: they are if all
-    /// [`crate::Arrays`] have been dropped before.
+    /// If the dispatcher has been closed, the results have to be there already; they are if all [`crate::Arrays`]
+    /// were dropped before.
     pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
         if !self.is_sole() {
             let text = "it is a part of another array, or other views of it or computations that are not \
@@ -56,22 +56,22 @@ impl<T: Pod> Array<T> {
 }
 
 impl<'a, T: Pod> Use<'a, Reads<T>> {
-    /// Waits until the elements are on the host, and reads them there ([`Array::read`]).
+    /// Waits until the elements are on the host, and gives read access to them ([`Array::read`]).
     pub fn open(self) -> Result<ReadGuard<'a, T>, Error> {
         ReadGuard::open(self.claim(), self.count(), self.priority)
     }
 
-    /// Brings the elements to the first device, if they are not there, before a computation asks for them.
+    /// Copies the elements to the first device, unless they are there, before a computation asks for them.
     pub fn to_device(self) -> Result<Handle, Error> {
         self.to(0)
     }
 
-    /// The same of any device, by its number.
+    /// The same for any device, by number.
     pub fn to(self, device: u8) -> Result<Handle, Error> {
         self.bring("bring to the device", Location::Device(device))
     }
 
-    /// Brings the elements to the host, if they are not there: later accesses of the host find them.
+    /// Copies the elements to the host, unless they are there, before the host accesses them.
     pub fn to_host(self) -> Result<Handle, Error> {
         self.bring("bring to the host", Location::Host)
     }
@@ -84,7 +84,7 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
 }
 
 impl<'a, T: Pod> Use<'a, Writes<T>> {
-    /// Waits until no task uses the elements, and changes them on the host ([`Array::change`], [`Array::overwrite`]).
+    /// Waits until no task uses the elements, and gives write access to them ([`Array::change`], [`Array::overwrite`]).
     pub fn open(self) -> Result<WriteGuard<'a, T>, Error> {
         WriteGuard::open(self.claim(), self.count(), self.priority)
     }

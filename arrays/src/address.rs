@@ -1,4 +1,4 @@
-//! Arrays for code that knows addresses only: libraries, and programs in other languages.
+//! Arrays for code that only knows addresses: libraries, and programs in other languages.
 #![allow(unsafe_code)] // memory of the caller's is used by its address
 
 use bytemuck::Pod;
@@ -15,10 +15,10 @@ use crate::record::Adopted;
 use crate::resident::Resident;
 
 impl Arrays {
-    /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher's. That
-    /// of the host is pinned. Other places get memory of their own where they use the array. The results are in this
-    /// memory after [`Array::release`], and when all `Arrays` have been dropped. `owner` is dropped when no task uses
-    /// the memory any more.
+    /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher. Host
+    /// memory has to be pinned. Other places that use the array get their own memory. The results are in this memory
+    /// after [`Array::release`], and when all `Arrays` have been dropped. `owner` is dropped when no task uses the
+    /// memory any more.
     ///
     /// # Safety
     /// The memory has as many elements as the shape says, is aligned for them, and lives as long as `owner`. All work

@@ -13,9 +13,9 @@ use crate::memory::ALIGN_BYTES;
 use crate::record::{Adopted, Record};
 use crate::store::Store;
 
-/// Numbers in one or more dimensions, the last one contiguous, that are where they are used.
+/// Numbers in one or more dimensions, the last one contiguous, in memory wherever they are used.
 ///
-/// Dropping it does not wait: its memory goes when the last task that uses it has ended.
+/// Dropping it does not wait: its memory is freed when the last task that uses it has ended.
 pub struct Array<T: Pod> {
     pub(super) record: Arc<Record>,
     /// The first element, of those of the record.
@@ -26,7 +26,7 @@ pub struct Array<T: Pod> {
     element: PhantomData<fn(T) -> T>,
 }
 
-/// The arrays that a section is lent, in the order of its uses.
+/// The arrays lent to a section, in the order of its uses.
 pub struct LentArrays(Vec<Arc<Record>>);
 
 impl LentArrays {
@@ -55,8 +55,8 @@ impl<T: Pod> Array<T> {
         Array { record, first: 0, shape, views: Arc::default(), element: PhantomData }
     }
 
-    /// These elements as an array of their own, of this shape. Uses of both are uses of the same bytes: they have their
-    /// order, and share memory and transfers.
+    /// These elements as a separate array of this shape. Uses of both are uses of the same bytes: they are ordered with
+    /// each other, and share memory and transfers.
     pub fn view(&self, elements: Range<usize>, shape: &[usize]) -> Result<Array<T>, Error> {
         let (bytes, count) = (bytes_of::<T>(shape)?, self.len());
         let is_part = elements.start < elements.end && elements.end <= count;
@@ -73,7 +73,7 @@ impl<T: Pod> Array<T> {
         self.first..self.first + self.len()
     }
 
-    /// Whether it is the only view of its memory, and of all of it: then it can be released.
+    /// Whether it is the only view of its memory and covers all of it, so that it can be released.
     #[must_use]
     pub fn is_sole(&self) -> bool {
         Arc::strong_count(&self.views) == 1 && (self.len() * size_of::<T>()) as u64 == self.record.bytes
@@ -97,7 +97,7 @@ impl<T: Pod> Array<T> {
         self.is_token()
     }
 
-    /// Whether it stands for an order alone ([`crate::Arrays::token`]).
+    /// Whether it is a token ([`crate::Arrays::token`]).
     #[must_use]
     pub fn is_token(&self) -> bool {
         self.record.is_token
@@ -106,7 +106,7 @@ impl<T: Pod> Array<T> {
     /// The elements of these rows, in the first dimension: a part for [`crate::Use::part`].
     ///
     /// # Panics
-    /// If there are not so many rows.
+    /// If the array does not have these rows.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Range<usize> {
         let (count, row) = (self.shape[0], self.shape[1..].iter().product::<usize>());

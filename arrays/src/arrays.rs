@@ -1,4 +1,4 @@
-//! The door to arrays.
+//! The entry point: a set of arrays.
 #![allow(unsafe_code)] // a kernel uses memory by its address; the caller vouches for it
 
 use std::fmt;
@@ -22,11 +22,12 @@ use crate::statistics::DataStatistics;
 use crate::store::Store;
 use crate::times::Measured;
 
-/// Makes arrays and computations that use them. Clones are the same.
+/// A set of arrays, and the computations that use them. Clones are the same set.
 ///
-/// Dropping the last of them waits for the computations and transfers that can end. Those that only a caller could
-/// start, by [`Handle::release`] or by dropping a guard, fail. Memory that was adopted has its results then. In the
-/// function of a task it does not wait. [`Arrays::finish`] does the same, and tells of errors, which are logged else.
+/// Dropping the last clone waits for the computations and transfers that can end. Those that only a caller could start,
+/// by [`Handle::release`] or by dropping a guard, fail. Adopted memory then contains its results. In a
+/// task's function dropping does not wait. [`Arrays::finish`] does the same, and returns errors, which dropping only
+/// logs.
 ///
 /// [`Handle::release`]: overtake_tasks::task::Handle::release
 #[derive(Clone)]
@@ -64,7 +65,7 @@ impl Arrays {
         Arrays::of(Tasks::new(dispatcher), options)
     }
 
-    /// The same, whose computations and transfers are tasks of this set.
+    /// The same, with computations and transfers as tasks of this set.
     pub fn of(set: Tasks, options: ArrayOptions) -> Result<Arrays, Error> {
         let store = Arc::new(Store::open(set, &options)?);
         let door = Door { store: Arc::clone(&store), has_finished: false };
@@ -76,11 +77,10 @@ impl Arrays {
         Arrays { store: Arc::new(store), door: None }
     }
 
-    /// Ends them, as dropping the last clone does, and returns the first error: of a computation whose results are to
-    /// be in memory that was adopted and are lost, of a copy there, or of a task that does not end. All other results
-    /// are there nevertheless. It does not look at clones: these may go on, but their tasks that only a caller could
-    /// start have failed. Those of a section end with it, and here nothing is done for them. In the function of a task
-    /// it is refused.
+    /// Ends the set, as dropping the last clone does, and returns the first error: of a computation whose results
+    /// should be in adopted memory and are lost, of a copy there, or of a task that does not end. All other results are
+    /// there nevertheless. Clones remain usable, but their tasks that only a caller could start have failed. It does
+    /// nothing for the arrays of a section, which end with the section. It is refused in a task's function.
     pub fn finish(mut self) -> Result<(), Error> {
         self.end()
     }
@@ -106,10 +106,10 @@ impl Arrays {
         Array::new(&self.store, shape, None)
     }
 
-    /// A token: an array without elements or memory, for an order that is not about memory, but about a file or a
-    /// library, say. Computations use it as any array: those that `read` it have no order among each other, one that
-    /// writes comes between. It counts as written. A function gets an empty slice for it, or an address at which there
-    /// is nothing, and a kernel no argument. It can be no reduction, and no section is lent it.
+    /// A token: an array without elements or memory, for an order that concerns something other than memory, such as a
+    /// file or a library. Computations use it like any array: those that `read` it are not ordered with each other, and
+    /// one that writes comes between them. It counts as written. A function gets an empty slice for it, or an address
+    /// that must not be used, and a kernel no argument. It cannot be reduced to, or lent to a section.
     ///
     /// ```
     /// # use overtake::{Options, Overtake, data::{ArrayOptions, Arrays}, dispatch::{DispatchOptions, Dispatcher}};
@@ -133,25 +133,25 @@ impl Arrays {
         Ok(Array::of(Record::token(&self.store)?, vec![0]))
     }
 
-    /// An array of one dimension with these contents, which are copied.
+    /// A one-dimensional array with a copy of these contents.
     pub fn array_of<T: Pod>(&self, contents: &[T]) -> Result<Array<T>, Error> {
         let array = self.array(&[contents.len()])?;
         array.overwrite()?.copy_from_slice(contents);
         Ok(array)
     }
 
-    /// An array of one dimension in this memory, with its contents. [`Array::release`] gives it back.
+    /// A one-dimensional array in this memory, with its contents. [`Array::release`] returns the memory.
     pub fn adopt<T: Pod + Send + Sync>(&self, memory: PinnedBuffer<T>) -> Result<Array<T>, Error> {
         let shape = [memory.len()];
         Array::new(&self.store, &shape, Some(Adopted::Host(HostMemory::lent(memory))))
     }
 
-    /// A computation by a kernel, on one of the devices that it is loaded on: `arguments` are those of the kernel in
-    /// its order, a tuple of uses ([`crate::read`] and its like) and of numbers. The kernel gets the address of
-    /// the first element of each use.
+    /// A computation by a kernel, on one of the devices on which it is loaded. `arguments` is a tuple of uses
+    /// ([`crate::read`] and the like) and numbers, in the kernel's order. The kernel gets the address of the
+    /// first element of each use.
     ///
     /// # Safety
-    /// The kernel accesses only the elements of the uses, in the way that they say, as its arguments and its shape say.
+    /// With these arguments and this shape, the kernel accesses only the elements of the uses, and only as they say.
     pub unsafe fn compute<'c>(
         &'c self,
         name: &'c str,
@@ -165,8 +165,8 @@ impl Arrays {
         Computation::new(&self.store, name, among, claims, describe).measured_as(kernel.name())
     }
 
-    /// A computation by a function that submits work of the device to the lane, such as the calls of a library. It gets
-    /// the address of the first element of each use, and [`Lane::device`] tells which device was chosen.
+    /// A computation by a function that submits device work to the lane, such as library calls. It gets the address of
+    /// the first element of each use; [`Lane::device`] says which device was chosen.
     pub fn launch<'c>(
         &'c self,
         name: &'c str,
@@ -176,8 +176,8 @@ impl Arrays {
         Computation::new(&self.store, name, Where::Chosen(u8::MAX), uses.claims(), Describe::launch(launch))
     }
 
-    /// A computation on the host: `run` gets a slice for each use, `&[T]` or `&mut [T]`, as a tuple. `uses` is a tuple
-    /// of uses. It runs on a worker thread of the dispatcher.
+    /// A computation on the host, run by a worker thread of the dispatcher. `uses` is a tuple of uses, and `run` gets a
+    /// tuple with a slice for each of them, `&[T]` or `&mut [T]`.
     pub fn host<'c, U: HostUses>(
         &'c self,
         name: &'c str,
@@ -188,34 +188,35 @@ impl Arrays {
         Computation::new(&self.store, name, Where::At(Location::Host), uses.claims(), describe)
     }
 
-    /// The device that a computation with these uses would be given now: for work that is not a computation, such as
-    /// the replay of a template ([`Replay::on`]). It asks for nothing, and takes its turn in selections by turns.
+    /// The device that a computation with these uses would get now, for work that is not a computation, such as the
+    /// replay of a template ([`Replay::on`]). It transfers nothing, and counts as a turn for round-robin
+    /// selection.
     ///
     /// [`Replay::on`]: overtake_tasks::task::Replay::on
     pub fn choose(&self, uses: impl KernelArguments) -> Result<u8, Error> {
         Ok(self.store.choose(u8::MAX, &uses.claims(), &[], &[])?.device)
     }
 
-    /// Waits until all computations and transfers have ended, those that later guards hold back included. Not for the
-    /// functions of tasks, nor while this thread has a guard that computations wait for.
+    /// Waits until all computations and transfers have ended, including those that open guards hold back. Functions of
+    /// tasks must not call this, nor may a thread with an open guard that computations wait for.
     pub fn wait(&self) -> Result<(), Error> {
         self.store.tasks.wait()
     }
 
-    /// The same for so long at most, in the host's time. `None` if that passes first.
+    /// The same with a timeout in the host's time. Returns `None` if it expires.
     pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
         self.store.tasks.wait_for(span)
     }
 
-    /// The counts so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> DataStatistics {
         self.store.counts.statistics()
     }
 
-    /// The measured times of computations on the device, by kernel, bytes and device: those that have ended, if
-    /// [`ArrayOptions::measures`] or the selection asks for them. They are kept of the 1024 kernels and sizes that were
-    /// measured last, and of up to as many before them.
+    /// The measured times of device computations that have ended, by kernel, bytes and device, if
+    /// [`ArrayOptions::measures`] or the selection asks for them. They are kept for the 1024 kernels and sizes measured
+    /// last, and for up to as many before them.
     #[must_use]
     pub fn times(&self) -> Vec<Measured> {
         self.store.times.as_ref().map(|times| times.all()).unwrap_or_default()

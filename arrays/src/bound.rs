@@ -1,4 +1,4 @@
-//! Launches of computations: functions and kernels that get the addresses of arrays, and keep their memory.
+//! Launches of computations: functions and kernels that get the addresses of arrays, and keep their memory alive.
 #![allow(unsafe_code)] // kernels use memory by its address
 
 use hal::DevicePtr;

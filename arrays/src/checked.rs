@@ -1,4 +1,4 @@
-//! Kernels whose launches are safe: what each of them accesses has been promised once.
+//! Kernels whose launches are safe, because it has been promised once what each of them accesses.
 #![allow(unsafe_code)] // the promise is made once, and each launch is compared with it
 
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::uses::Use;
 pub trait Parameter: 'static {
     /// The argument of a launch.
     type Given<'a>: KernelArgument;
-    /// What the check is told of it: the number of elements of a use, and a number itself.
+    /// What the check gets: the number of elements of a use, or the number itself.
     type Seen;
     /// The bytes of the kernel's parameter.
     #[doc(hidden)]
@@ -105,15 +105,14 @@ pub struct CheckedKernel<P: Parameters> {
 }
 
 impl<P: Parameters> CheckedKernel<P> {
-    /// Makes the launches of a kernel safe ([`Arrays::call`]): `fits` tells whether a launch stays inside of its
-    /// arguments. It gets the shape, the number of elements of each use, and each number. Parameters of other sizes are
-    /// refused.
+    /// Makes the launches of a kernel safe ([`Arrays::call`]): `fits` says whether a launch stays within its arguments.
+    /// It gets the shape, the number of elements of each use, and each number. Parameters of other sizes are refused.
     ///
     /// # Safety
     /// In each launch that `fits` accepts, the kernel accesses only the elements of its uses, as elements of these
-    /// types, and writes those of [`Writes`] alone, whatever the values of all elements are: where the caller discards
-    /// elements they are left from others. No two uses overlap, if one of them writes. Its module stays loaded while
-    /// there are clones of the kernel and computations by it.
+    /// types, and writes only those of [`Writes`], whatever the values of all elements are: discarded elements hold
+    /// arbitrary old values. No two uses overlap if one of them writes. Its module stays loaded while there are clones
+    /// of the kernel and computations that use it.
     pub unsafe fn new(
         kernel: Kernel,
         fits: impl Fn(&Shape, P::Seen) -> bool + Send + Sync + 'static,
@@ -129,7 +128,7 @@ impl<P: Parameters> CheckedKernel<P> {
 }
 
 impl Arrays {
-    /// As [`Arrays::compute`], of a kernel whose launches are checked: those that do not fit are refused.
+    /// As [`Arrays::compute`], for a kernel whose launches are checked: those that do not fit are refused.
     ///
     /// ```
     /// # use overtake::{Context, ContextOptions};

@@ -1,4 +1,4 @@
-//! Computations that are being described.
+//! Descriptions of computations, before they are submitted.
 #![allow(unsafe_code)] // kernels and views use memory by its address
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn wait_for_serial(store: &Store, task: &Handle) -> Result<(), Error> {
     Ok(())
 }
 
-/// A computation that is being described. [`Computation::submit`] submits it; dropping it does nothing.
+/// The description of a computation. [`Computation::submit`] submits it; dropping it does nothing.
 #[must_use = "a computation does nothing until it is submitted"]
 pub struct Computation<'c> {
     store: &'c Arc<Store>,
@@ -162,14 +162,14 @@ impl<'c> Computation<'c> {
         self.claims.iter().map(|claim| claim.bytes.end - claim.bytes.start).sum()
     }
 
-    /// Its priority. The computations and transfers before it inherit it.
+    /// Sets its priority. The computations and transfers before it inherit it.
     pub fn priority(mut self, priority: Priority) -> Computation<'c> {
         self.priority = priority;
         self
     }
 
-    /// The device that it runs on, by its number among those of the dispatcher. Without this one is chosen
-    /// ([`crate::ArrayOptions::selection`]). One of the host stays there.
+    /// Sets the device on which it runs, by its number among those of the dispatcher. Otherwise one is chosen
+    /// ([`crate::ArrayOptions::selection`]). A host computation stays on the host.
     pub fn on(mut self, device: u8) -> Computation<'c> {
         if self.place != Where::At(Location::Host) {
             self.place = Where::At(Location::Device(device));
@@ -177,47 +177,46 @@ impl<'c> Computation<'c> {
         self
     }
 
-    /// It also comes after these tasks, beside those whose results it uses.
+    /// Orders it after these tasks as well as after those whose results it uses.
     pub fn after<'h>(mut self, tasks: impl IntoIterator<Item = &'h Handle>) -> Computation<'c> {
         self.after.extend(tasks.into_iter().cloned());
         self
     }
 
-    /// It has a reference, which [`Handle::release`] takes away: until then it does not start.
+    /// Adds a reference: it does not start until [`Handle::release`] removes it.
     pub fn held(mut self) -> Computation<'c> {
         self.references += 1;
         self
     }
 
-    /// As [`TaskBuilder::retries`]. It may `read` and `discard` arrays only: one that reads bytes that it writes would
-    /// find others when it runs again.
+    /// As [`TaskBuilder::retries`]. It may only `read` and `discard` arrays: if it read bytes that it writes, it would
+    /// find other bytes when it runs again.
     pub fn retries(mut self, most: u32) -> Computation<'c> {
         self.retries = most;
         self
     }
 
-    /// Where it still fails, with all [`Computation::retries`] spent, it runs on the other devices of its dispatcher,
-    /// one after another, as far as its kernel is loaded there: from its first turn on, and with all its turns in a
-    /// row. The arrays that it reads are brought there, and its results are brought back to the device that it was
-    /// submitted for, where the computations after it expect them. The same uses are allowed as for `retries`.
+    /// If it still fails after all [`Computation::retries`], runs it on the other devices of its dispatcher, one after
+    /// another, where its kernel is loaded: from its first turn, and with all its turns in a row. The arrays that it
+    /// reads are copied there, and its results are copied back to the device for which it was submitted, where later
+    /// computations expect them. The same uses are allowed as for `retries`.
     pub fn elsewhere(mut self) -> Computation<'c> {
         self.goes_elsewhere = true;
         self
     }
 
-    /// Submits it, with the transfers that it needs.
+    /// Submits it and the transfers that it needs.
     pub fn submit(mut self) -> Result<Handle, Error> {
         self.try_submit(false)
     }
 
-    /// The same, and where the dispatcher is full it waits until tasks have ended, as
-    /// [`TaskBuilder::submit_when_room`].
+    /// The same, but if the dispatcher is full it waits until tasks have ended, as [`TaskBuilder::submit_when_room`].
     pub fn submit_when_room(self) -> Result<Handle, Error> {
         let refuse = |asked: Computation<'_>| Err(Error::NoRoomInside { task: format!("{:?}", asked.name) });
         self.submit_by(None)?.or_else(refuse)
     }
 
-    /// The same, which waits for so long at most, as [`TaskBuilder::submit_within`].
+    /// The same with a timeout, as [`TaskBuilder::submit_within`].
     pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
         let deadline = self.store.tasks.within().deadline(span);
         self.submit_by(Some(deadline))

@@ -1,4 +1,4 @@
-//! The end of arrays: the work that can end does, the rest fails, and memory of the caller's gets its results.
+//! The end of a set of arrays: work that can end does, the rest fails, and adopted memory gets its results.
 
 use std::sync::Arc;
 

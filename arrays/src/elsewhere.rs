@@ -1,7 +1,7 @@
-//! Computations that run on another device where they fail on their own (SY-18, T17).
+//! Computations that run on another device when they fail on their own (SY-18).
 //!
-//! The results of such a computation stay where they were submitted to be: tasks after it have been given their
-//! transfers from there. So its bytes go to the other device and its results come back, in the order of its lane.
+//! Their results stay where the computation was submitted, because later tasks have been given their transfers from
+//! there. So the inputs go to the other device and the results come back, in the order of the lane.
 #![allow(unsafe_code)] // copies are unsafe
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

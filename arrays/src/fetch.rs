@@ -1,5 +1,5 @@
-//! The transfers that bring bytes to where they are used: one for each memory that they come from, and for bytes of the
-//! same tasks that have not ended. So one fails with those alone that write its bytes, and other uses may share it.
+//! The transfers that a use needs: one for each memory that its bytes come from, and for bytes written by the same
+//! unfinished tasks. So a transfer fails only with the tasks that write its bytes, and other uses may share it.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Bytes of an array on a device, for code outside: frozen ones that it reads until they are thawed (ST-05), and lent
-//! ones that it changes.
+//! Bytes of an array on a device for external code: frozen bytes, which it reads until they are thawed (ST-05), and
+//! lent bytes, which it changes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,8 +17,8 @@ use crate::record::Record;
 use crate::right::{Reads, Writes};
 use crate::uses::Use;
 
-/// Elements of an array on a device, for code that reads them by their address. Computations that read them go on, and
-/// those that would write them are refused. Dropping it thaws them: the code outside must be through with them then.
+/// Elements of an array on a device, for code that reads them by address. Computations that read them continue, and
+/// those that would write them are refused. Dropping it thaws them: the external code must be done with them by then.
 #[must_use = "the elements are thawed when this is dropped"]
 pub struct Frozen<'a, T: Pod> {
     // It goes first: a task that is submitted then comes after the hold.
@@ -44,8 +44,8 @@ impl Drop for Mark {
 }
 
 impl<'a, T: Pod> Use<'a, Reads<T>> {
-    /// Waits until the elements are on this device, and keeps them there, unchanged, until the result is dropped. Not
-    /// for the functions of tasks.
+    /// Waits until the elements are on this device, and keeps them there, unchanged, until the result is dropped.
+    /// Functions of tasks must not call this.
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
         let (claim, elements) = (self.claim(), self.count());
         let at = claim.record.store.named("freeze", Location::Device(device))?;
@@ -65,7 +65,7 @@ pub struct Lent<'a, T: Pod> {
 }
 
 impl<'a, T: Pod> Use<'a, Writes<T>> {
-    /// Waits until no task uses the elements, and lends them to code outside, on this device. Not for the functions of
+    /// Waits until no task uses the elements, and lends them to external code, on this device. Not for the functions of
     /// tasks.
     pub fn lend(self, device: u8) -> Result<Lent<'a, T>, Error> {
         let (claim, elements) = (self.claim(), self.count());

@@ -84,15 +84,15 @@ impl Drop for Hold {
     }
 }
 
-/// The contents of an array on the host. Tasks that are submitted later and write them wait until this is dropped;
-/// others that read do not. A thread that has it must not wait for such a task.
+/// The contents of an array on the host. Later tasks that write them wait until this is dropped; tasks that read them
+/// do not. A thread that holds it must not wait for such a task.
 pub struct ReadGuard<'a, T: Pod> {
     hold: Hold,
     array: PhantomData<&'a Array<T>>,
 }
 
-/// The contents of an array on the host, to be changed. Tasks that are submitted later and use them wait until this is
-/// dropped. A thread that has it must not wait for such a task.
+/// The contents of an array on the host, with write access. Later tasks that use them wait until this is dropped. A
+/// thread that holds it must not wait for such a task.
 pub struct WriteGuard<'a, T: Pod> {
     hold: Hold,
     array: PhantomData<&'a Array<T>>,

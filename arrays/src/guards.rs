@@ -1,4 +1,4 @@
-//! The nodes of guards and sections that are open: they wait for the program, and later tasks wait for them.
+//! The nodes of open guards and sections: they wait for the program, and later tasks wait for them.
 
 use std::sync::Mutex;
 use std::thread::{ThreadId, current};

@@ -1,8 +1,8 @@
-//! Data: arrays that are where they are used.
+//! Arrays that are wherever they are used.
 //!
-//! An [`Array`] has memory on the host and on the device. Computations say which arrays they use, and how; the order
-//! between them follows, and so do the copies: each is made when a use needs it, once, as an ordinary task with the
-//! priority of that use. `docs/data.md` teaches it in ten minutes, and `arrays/README.md` tells the rules.
+//! An [`Array`] has memory on the host and on the device. Computations state which arrays they use, and how. Their
+//! order follows from that, and so do the copies: each is made once, when a use needs it, as an ordinary task with the
+//! priority of that use. `docs/data.md` teaches arrays in ten minutes, and `arrays/README.md` explains the rules.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A list of records, which does not keep them and leaves their type out: records know their store.
+//! A list of records, which neither owns them nor names their type: records know their store.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, Weak};

@@ -1,4 +1,4 @@
-//! The memory of an array on the host.
+//! The host memory of an array.
 #![allow(unsafe_code)] // the heap only knows its address
 
 use std::any::Any;

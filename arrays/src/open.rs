@@ -1,4 +1,4 @@
-//! All that a program opens, by one call.
+//! Opens everything that a program needs, by one call.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -4,25 +4,24 @@ use std::any::TypeId;
 
 use bytemuck::Pod;
 
-/// The operator of a reduction. The order in which results are combined must not matter, and a type stands for one
-/// operator.
+/// The operator of a reduction. The order in which results are combined must not matter, and each type is one operator.
 pub trait Operator<T>: 'static {
-    /// The value that changes none: each partial result starts from it.
+    /// The neutral element, from which each partial result starts.
     const IDENTITY: T;
 
-    /// Both in one.
+    /// Combines two values.
     fn combine(one: T, other: T) -> T;
 }
 
-/// The sum. That of integers wraps around.
+/// The sum. Integers wrap around.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
-/// The least.
+/// The minimum.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The greatest.
+/// The maximum.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 

@@ -1,40 +1,40 @@
-//! The memory of arrays, and the devices of computations.
+//! Options: the memory of arrays, and the devices of computations.
 
 use graph::NewStream;
 use graph::{Bandwidth, Parents, Selection};
 use overtake_memory::heap::HeapOptions;
 
-/// The memory that arrays have, and how devices are chosen.
+/// The memory of arrays, and how devices are chosen.
 #[derive(Clone, Debug)]
 pub struct ArrayOptions {
-    /// Memory of each device. Where `max_bytes` is reached, arrays that have not been used for long leave the device.
+    /// Memory of each device. When `max_bytes` is reached, the least recently used arrays are evicted.
     pub device: HeapOptions,
-    /// Pinned memory of the host. It is given back when all arrays have gone.
+    /// Pinned host memory. It is returned to the driver when all arrays are gone.
     pub pinned: HeapOptions,
-    /// How the device of a computation is chosen, where there are several and none is named.
+    /// How the device of a computation is chosen, if there are several and none is named.
     pub selection: Selection,
-    /// The selections by bytes and by times prefer a device that has more than this part of the bytes, from 0 to 1; a
-    /// tenth as in GrCUDA.
+    /// Selections by bytes and by times prefer a device that holds more than this fraction of the bytes, from 0 to 1; a
+    /// tenth by default, as in GrCUDA.
     pub threshold: f64,
-    /// How the computations before one have a say in its device, and which of them it goes on behind. None: they have
-    /// no say, and it goes on in the lane of the first of them that no other has gone on behind.
+    /// How the preceding computations influence the device of a computation, and which of them it follows. `None`: they
+    /// do not, and it continues in the lane of the first of them that no other one has followed.
     pub parents: Option<Parents>,
-    /// Whether a computation that goes on behind no other may have the stream of those that have ended. Without parents
-    /// there are no streams.
+    /// Whether a computation that follows no other one may reuse the stream of computations that have ended. Without
+    /// `parents` there are no streams.
     pub new_stream: NewStream,
-    /// Devices are chosen without our corrections: of those that are equally good the first is taken, as GrCUDA does,
-    /// and not the one with the bytes that are changed or the least loaded, and bytes that need not come count.
+    /// Chooses devices without our corrections: as in GrCUDA, the first of equally good devices is taken, rather than
+    /// the one that holds the changed bytes or the least loaded one, and bytes that need not be transferred count.
     pub grcuda_compat: bool,
-    /// The time of each computation of the device is measured, by two events of its lane
-    /// ([`crate::Arrays::times`]). [`Selection::MinEndTime`] measures without this.
+    /// Measures each device computation, with two events in its lane ([`crate::Arrays::times`]).
+    /// [`Selection::MinEndTime`] measures in any case.
     pub measures: bool,
-    /// A submission of a computation returns when the computation has ended, as GrCUDA's serial policy has it: for
-    /// programs under a debugger, where the call that stands still is the one that fails. Its outcome is in its handle
-    /// as ever. Not waited for are those that cannot end without a later call (held, or behind something that is, in a
-    /// stopped set, in an open group), and those that the function of a task submits. Where all workers run functions
-    /// that wait for the thread that submits, a function of the host waits for ever: have one worker more.
+    /// Submissions return when the computation has ended, as with GrCUDA's serial policy. This helps with debugging:
+    /// the call that hangs is the one that fails. The handle has the outcome as usual. Computations that cannot end
+    /// without a later call (held, or after something held, in a stopped set, in an open group) are not waited for, nor
+    /// those that a task's function submits. If all workers run functions that wait for the submitting thread, a host
+    /// function waits forever: use one more worker.
     pub is_serial: bool,
-    /// The bandwidths between memories: bytes come from the nearest one, and some selections ask for them.
+    /// The bandwidths between memories: bytes come from the nearest memory, and some selections need them.
     pub bandwidth: Option<Bandwidth>,
 }
 

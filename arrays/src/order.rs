@@ -1,4 +1,4 @@
-//! The order of submissions to arrays.
+//! The lock that orders submissions to arrays.
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -1,4 +1,4 @@
-//! Places: the device of a computation, and the memory that its bytes come from.
+//! Chooses the device of a computation, and the memory that its bytes come from.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -152,7 +152,7 @@ impl Places {
     }
 
     /// The computations in streams that have ended when one after these nodes can begin, in ascending order. To GrCUDA
-    /// none has before the host has waited for it (T18).
+    /// none has before the host has waited for it.
     pub fn over(&self, graph: &mut Graph, before: &[NodeId]) -> Vec<NodeId> {
         let Some(streams) = self.streams.as_ref().filter(|_| !self.is_grcuda) else { return Vec::new() };
         let last = hal::locks::lock(streams).last();

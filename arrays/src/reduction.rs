@@ -1,4 +1,4 @@
-//! Reductions: partial results in memory of their own, which are combined with the array before its next other use.
+//! Reductions: partial results in separate memory, which are combined with the array before its next other use.
 #![allow(unsafe_code)] // the function that combines gets slices of memory by its address
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Memory of the device that an array has, and the arrays that leave it to make room.
+//! The device memory that an array has, and the arrays that can be evicted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Rights: whether a use of an array only reads, known to the compiler.
+//! Rights: whether a use of an array only reads, as a type for the compiler.
 #![allow(unsafe_code)] // views are made of addresses
 
 use std::marker::PhantomData;

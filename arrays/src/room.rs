@@ -1,4 +1,5 @@
-//! Room on the device: arrays leave it, the least recently used first, their results copied to the host before.
+//! Eviction: makes room on a full device. The least recently used arrays leave it first, after their results have been
+//! copied to the host.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::statistics::count;
 use crate::store::Store;
 
 impl Store {
-    /// Has memory on the device for all of these arrays at once, if need be in the place of others, and on the host for
+    /// Allocates device memory for all of these arrays at once, evicting others if necessary, and on the host for
     /// bytes that come through it.
     pub fn make_room(&self, claims: &[Claim], device: u8, priority: Priority) -> Result<(), Error> {
         let (place, residents) = (Location::Device(device), &self.residents[usize::from(device)]);

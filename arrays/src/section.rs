@@ -1,4 +1,4 @@
-//! Sections: arrays and computations inside others, which are one computation to those (ST-03).
+//! Sections: nested scopes of arrays and computations, which are one computation to the outside (ST-03).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,7 +28,7 @@ const TOKEN: &str = "a section is lent a token, which orders computations of one
 const REDUCED: &str = "a section is lent arrays to read or to write: reduce into one of its own, or into one that it \
                        writes";
 
-/// A section that is being described. [`Opening::open`] begins it; dropping it does nothing.
+/// The description of a section. [`Opening::open`] begins it; dropping it does nothing.
 #[must_use = "a section does nothing until it is opened"]
 pub struct Opening<'c, U> {
     store: &'c Arc<Store>,
@@ -51,27 +51,27 @@ impl<'c, U: HostUses> Opening<'c, U> {
         Opening { store, name, uses, place: Where::Chosen(u8::MAX), priority: Priority::LOWEST }
     }
 
-    /// The device on which it is lent its arrays, by its number. Without this the selection chooses one. Computations
+    /// Sets the device on which arrays are lent to it, by number. Otherwise the selection chooses one. Computations
     /// inside may run elsewhere.
     pub fn on(mut self, device: u8) -> Self {
         self.place = Where::At(Location::Device(device));
         self
     }
 
-    /// It is lent its arrays on the host.
+    /// Lends it the arrays on the host.
     pub fn on_host(mut self) -> Self {
         self.place = Where::At(Location::Host);
         self
     }
 
-    /// The priority of the transfers before it, and the least of all that is submitted inside.
+    /// Sets the priority of the transfers before it, which is the minimum for everything submitted inside.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Begins it: the result has the section, and an array for each use. It does not wait: computations inside come
-    /// after those whose results they use.
+    /// Begins it, and returns the section and an array for each use. It does not wait: computations inside come after
+    /// those whose results they use.
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
         let priority = priority.max(store.least);
@@ -103,10 +103,10 @@ impl<'c, U: HostUses> Opening<'c, U> {
     }
 }
 
-/// Arrays and computations inside others. It is used as [`Arrays`], also for sections inside it.
+/// A nested scope of arrays and computations. Use it like [`Arrays`], also for sections inside it.
 ///
-/// Computations of the others that conflict with its uses wait until it has ended. [`Section::end`], and dropping it,
-/// ends it when all that has been submitted to it has ended; then nothing can be submitted to it any more.
+/// Outside computations that conflict with its uses wait until it has ended. [`Section::end`], or dropping it, ends it
+/// once everything submitted to it has ended; nothing more can be submitted to it then.
 #[must_use = "a section ends when this is dropped"]
 pub struct Section {
     arrays: Arrays,
@@ -193,8 +193,8 @@ impl Section {
         Submission::of(&self.arrays.store, &self.name, self.priority, self.place, &[])
     }
 
-    /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed
-    /// if any computation of the section has.
+    /// Ends the section once everything submitted to it has ended. The handle completes then, and fails if any
+    /// computation of the section has.
     pub fn end(mut self) -> Result<Handle, Error> {
         self.close()
     }

@@ -1,4 +1,4 @@
-//! The counts of arrays.
+//! The counters of a set of arrays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,13 +17,13 @@ pub struct DataStatistics {
     pub between_devices: u64,
     /// Their bytes.
     pub between_device_bytes: u64,
-    /// Uses that waited for the transfer of another use, instead of one of their own.
+    /// Uses that shared the transfer of another use instead of making their own.
     pub shared: u64,
-    /// Arrays that left the device to make room.
+    /// Arrays that were evicted from a device.
     pub evictions: u64,
     /// Partial results of reductions that were combined with their array.
     pub combined: u64,
-    /// The bytes of those that were on a device, and so were copied to the host.
+    /// The bytes of those that were on a device, and so were copied to the host first.
     pub combined_bytes: u64,
 }
 

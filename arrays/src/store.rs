@@ -1,4 +1,4 @@
-//! The parts that arrays share: a set of tasks, and heaps.
+//! What the arrays of a set share: its tasks, and heaps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
-//! Streams by policy: the device of a computation by those that it comes after (GR-20 to GR-24).
+//! Streams by policy: the device of a computation follows from the computations before it (GR-20 to GR-24).
 //!
 //! A stream is a chain of computations on one device. To the dispatcher it is an order: a computation comes after the
-//! one before it in its stream, and so goes on in its lane.
+//! previous one in its stream, and so continues in its lane.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Submission: a task with the transfers that it needs, appended as one.
+//! Submission: a task and the transfers that it needs, appended together.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -82,7 +82,7 @@ impl Submission<'_> {
         if pairs.any(|(one, other)| one.aliases(other)) { Err(self.refused(ALIASED)) } else { Ok(()) }
     }
 
-    /// Refuses to repeat a task that reads bytes that it writes: they are others when it runs again (T17).
+    /// Refuses to repeat a task that reads bytes that it writes: they are others when it runs again.
     pub fn refuse_repeats(&self) -> Result<(), Error> {
         let is_safe = |claim: &Claim| matches!(claim.mode, Mode::Read | Mode::Discard);
         if !self.claims.iter().all(is_safe) {

@@ -8,22 +8,22 @@ use copies::Overtake;
 use hal::{Event, EventFlags};
 use overtake_tasks::task::Lane;
 
-/// The measured times of the computations of one kernel, with uses of so many bytes, on one device.
+/// The measured times of computations with the same kernel, bytes and device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The name of the kernel, or of the computation if it is none by a kernel.
+    /// The name of the kernel, or of the computation if it has no kernel.
     pub name: String,
     /// The bytes of all its uses.
     pub bytes: u64,
     /// The device, by its number among those of the dispatcher.
     pub device: u8,
-    /// How many have been measured.
+    /// The number of measurements.
     pub count: u64,
-    /// The mean time on the device, transfers left out.
+    /// The mean time on the device, without transfers.
     pub mean_us: f64,
-    /// The shortest.
+    /// The shortest time.
     pub least_us: f64,
-    /// The last one.
+    /// The most recent time.
     pub last_us: f64,
 }
 

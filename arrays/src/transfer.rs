@@ -1,4 +1,4 @@
-//! Transfers: tasks that bring bytes of an array to the place where they are used.
+//! Transfers: tasks that copy bytes of an array to where they are used.
 #![allow(unsafe_code)] // copies are unsafe
 
 use std::ops::Range;

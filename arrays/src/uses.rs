@@ -23,28 +23,28 @@ pub struct Use<'a, R: Right> {
     right: PhantomData<R>,
 }
 
-/// It reads. Readers have no order among each other, and share transfers.
+/// Reads the array. Readers are not ordered with each other, and share transfers.
 pub fn read<T: Pod>(array: &Array<T>) -> Use<'_, Reads<T>> {
     Use::new(array, Mode::Read)
 }
 
-/// It writes, and leaves other elements as they are: so all that have been written are brought where it runs.
+/// Writes some elements and leaves others unchanged, so all elements written so far are copied to where it runs.
 pub fn write<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::Write)
 }
 
-/// It reads and writes.
+/// Reads and writes the array.
 pub fn read_write<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::ReadWrite)
 }
 
-/// It changes elements in a way that bears other such uses at the same time, for instance by atomic operations of a
-/// kernel. Such uses have no order among each other on one device, and none is lost.
+/// Changes elements in a way that allows other such uses at the same time, for example with atomic operations in a
+/// kernel. Such uses are not ordered with each other on one device, and none is lost.
 pub fn relaxed<T: Pod>(array: &Array<T>) -> Relaxed<'_, T> {
     Relaxed(Use::new(array, Mode::Relaxed))
 }
 
-/// A relaxed use: an argument of a kernel. Functions of the host have none, because they get slices.
+/// A relaxed use: an argument of a kernel. Host functions have none, because they get slices.
 #[must_use = "a use is an argument of a computation"]
 #[derive(Clone, Debug)]
 pub struct Relaxed<'a, T: Pod>(pub(super) Use<'a, Writes<T>>);
@@ -56,20 +56,20 @@ impl<'a, T: Pod> Relaxed<'a, T> {
     }
 }
 
-/// It combines a result with each element, as others do at the same time: `place = operator(place, result)`. The memory
-/// that it gets is its own. It starts from the operator's identity or has results of earlier such uses, and is combined
-/// with the array before the next use that is no such reduction.
+/// Combines a result with each element, while others do the same: `place = operator(place, result)`. It gets separate
+/// memory, which starts at the operator's identity or holds results of earlier such uses, and is combined with the
+/// array before the next use that is not the same reduction.
 pub fn reduce<T: Pod, O: Operator<T>>(array: &Array<T>, _operator: O) -> Reduce<'_, T> {
     Reduce { uses: Use::new(array, Mode::Reduce), reducer: Reducer::of::<T, O>() }
 }
 
-/// The same of bytes that are elements of another type, as programs in other languages have them. Parts of it are of
+/// The same for bytes that are elements of another type, as programs in other languages have them. Its parts consist of
 /// whole elements.
 pub fn reduce_as<T: Pod, O: Operator<T>>(bytes: &Array<u8>, _operator: O) -> Reduce<'_, u8> {
     Reduce { uses: Use::new(bytes, Mode::Reduce), reducer: Reducer::of::<T, O>() }
 }
 
-/// A reduction: an argument of a kernel or of a function of the host.
+/// A reduction: an argument of a kernel or of a host function.
 #[must_use = "a use is an argument of a computation"]
 #[derive(Clone, Debug)]
 pub struct Reduce<'a, T: Pod> {
@@ -88,7 +88,7 @@ impl<T: Pod> Reduce<'_, T> {
     }
 }
 
-/// It writes every element, and reads none: nothing is copied for it.
+/// Writes every element and reads none, so nothing is copied for it.
 pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::Discard)
 }
@@ -111,8 +111,8 @@ impl<'a, R: Right> Use<'a, R> {
         self
     }
 
-    /// The priority of the host's access: of [`Use::open`], [`Use::to_device`] and [`Use::to_host`]. Uses of
-    /// computations have that of the computation.
+    /// The priority of an access by the host: of [`Use::open`], [`Use::to_device`] and [`Use::to_host`]. Uses in
+    /// computations have the computation's priority.
     pub fn priority(mut self, priority: Priority) -> Use<'a, R> {
         self.priority = priority;
         self

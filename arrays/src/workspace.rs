@@ -1,4 +1,4 @@
-//! Workspaces: memory that lives with the streams of a dispatcher, and not with a computation (SY-23).
+//! Workspaces: scratch memory that belongs to the lanes of a dispatcher rather than to a computation (SY-23).
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -14,12 +14,11 @@ use crate::store::Store;
 
 const FOREIGN: &str = "its lane is of another dispatcher than the workspace: open one there";
 
-/// Memory that each lane of the dispatcher has once, such as the work space of a library's calls. The work in a lane is
-/// done in order, so no two computations use it at the same time, and none waits for another because of it.
+/// Scratch memory that each lane of the dispatcher has once, such as the workspace of library calls. The work in a lane
+/// runs in order, so no two computations use it at the same time, and it makes none wait for another.
 ///
-/// A function that asks for it has to own a clone: functions are kept until their work is complete, so the memory goes
-/// behind the last work in the order of its lane, and no computation owns it. Its contents are not kept from one launch
-/// to the next.
+/// A function that asks for it has to own a clone: functions are kept until their work is complete, so the memory is
+/// freed after the last work in its lane, and no computation owns it. Its contents are not preserved between launches.
 #[derive(Clone)]
 pub struct Workspace(Arc<Spaces>);
 
@@ -32,7 +31,8 @@ struct Spaces {
 }
 
 impl Arrays {
-    /// Memory of so many bytes for each lane of the dispatcher. A lane gets it when a function first asks for it there.
+    /// A workspace of this size for each lane of the dispatcher. A lane gets the memory when a function first asks for
+    /// it.
     #[must_use]
     pub fn workspace(&self, bytes: u64) -> Workspace {
         let shared = self.store.tasks.within();

@@ -1,8 +1,8 @@
-//! Whether the host lets a watching thread run when it wants to run. Pure.
+//! Whether the host lets a watching thread run when it wants to. Pure.
 //!
-//! On an overloaded host, a thread that wants to look every few microseconds runs every few milliseconds. On such a
-//! host, missing progress says nothing about the device: the thread that submits the work may be kept waiting as
-//! well, and so may the threads of the software GPU.
+//! On an overloaded host, a thread that wants to look every few microseconds runs every few milliseconds. Missing
+//! progress then says nothing about the device: the thread that submits the work may be delayed as well, and so may the
+//! threads of the software GPU.
 
 use hal::Nanos;
 

@@ -1,8 +1,8 @@
 //! Brackets: the command sequence of one copy on a channel.
 //!
-//! Pure: from the addresses of the words, the emulation, a priority and the number of chunks it makes the steps to
-//! submit. In [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is literally the patent's (PC-03):
-//! acquire every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
+//! Pure: from the addresses of the words, the emulation, a priority and the number of chunks it computes the steps to
+//! submit. In [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is literally the patent's (PC-03): acquire
+//! every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
 
 use semaphores::{Emulation, Layout, Step};
 use terms::Priority;

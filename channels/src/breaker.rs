@@ -1,8 +1,8 @@
-//! A circuit breaker: it decides when a feature has failed too often to go on with it, and how long to do without it
-//! before it is tried again. Pure.
+//! A circuit breaker: it decides when a feature has failed too often to be used further, and how long to wait before it
+//! is tried again. Pure.
 //!
-//! Failures fill a bucket, of each source its own, which drains at a steady rate. A full one opens the breaker for a
-//! pause. Each pause is twice as long as the one before it, unless all went well for a long time.
+//! Failures fill a leaky bucket for each source, which drains at a steady rate. A full bucket opens the breaker for a
+//! pause. Each pause is twice as long as the previous one, unless there was no failure for a long time.
 
 use hal::Nanos;
 

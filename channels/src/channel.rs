@@ -1,4 +1,4 @@
-//! A channel: a stream that holds nothing but copies.
+//! A channel: a stream that contains only copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
-//! Chunks: the preemption unit of a bulk copy.
+//! Chunks: the unit of preemption of a bulk copy.
 //!
-//! A copy on an engine cannot be interrupted, so an urgent copy waits for the rest of the chunk that is running. The
-//! chunk size follows from the permitted wait and the speed of the engine, and is no constant. A copy is cut only
-//! while more urgent streams are active ("armed"), because every cut costs bandwidth (facts, section 2).
+//! A copy on an engine cannot be interrupted, so an urgent copy waits for the rest of the running chunk. The chunk size
+//! follows from the permitted wait and the speed of the engine, so it is not a constant. A copy is cut only while more
+//! urgent streams are active ("armed"), because every cut costs bandwidth (facts, section 2).
 
 use hal::Nanos;
 

@@ -1,8 +1,8 @@
 //! Folding: more priorities than hardware queues.
 //!
-//! A waiting channel occupies a hardware queue, and work that must not wait may not stand behind it. So there are at
-//! most as many channels as queues, and neighbouring priorities share a channel. Copies of one group do not wait for
-//! each other: they run in order on one channel, and a copy that waited for a later one would wait for ever.
+//! A waiting channel occupies a hardware queue, and work that must not wait must not be queued behind it. So there are
+//! at most as many channels as queues, and neighbouring priorities share a channel. Copies of one group do not wait for
+//! each other: they run in order on one channel, and a copy that waited for a later one would wait forever.
 
 use terms::{Priorities, Priority};
 

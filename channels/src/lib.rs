@@ -1,17 +1,17 @@
 //! Prioritised copy channels.
 //!
-//! A channel is a stream of ours that holds nothing but copies; there is one per device, direction and group of
-//! priorities, and more for the lowest group where there are queues that no group needs. Copies of an application's
-//! stream that may have to wait go through the channel of their priority. Events on both sides keep their order
-//! with the application's stream. No operation that waits for a semaphore ever enters an application's stream,
-//! because a waiting stream blocks all others in its hardware queue (facts, section 4).
+//! A channel is a stream of the library's own that contains only copies. There is one per device, direction and group
+//! of priorities, and more for the lowest group if there are queues that no group needs. Copies of an application's
+//! stream that may have to wait go through the channel of their priority. Events on both sides keep their order with
+//! the application's stream. No operation that waits for a semaphore ever enters an application's stream, because a
+//! waiting stream blocks all others in its hardware queue (facts, section 4).
 //!
 //! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`breaker`], [`share`],
 //! [`fold`]); the others submit ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
 //!
 //! # Example
 //!
-//! A bulk copy stands in its channel while an urgent copy is pending, and goes on afterwards:
+//! A bulk copy waits in its channel while an urgent copy is pending, and continues afterwards:
 //!
 //! ```
 //! # use overtake_channels as channels; // the name that the workspace gives this crate

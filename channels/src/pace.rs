@@ -1,7 +1,7 @@
 //! Pace: bulk submission yields to urgent submission.
 //!
-//! The driver has one lock. While a thread submits bulk chunks, each call of an urgent caller takes 7 to 20 us
-//! instead of 4 (facts, section 5). So an urgent caller announces itself, and bulk submitters pause between chunks.
+//! The driver has one lock. While a thread submits bulk chunks, each call of an urgent caller takes 7 to 20 us instead
+//! of 4 (facts, section 5). So an urgent caller announces itself, and bulk submitters pause between chunks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

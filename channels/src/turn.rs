@@ -1,6 +1,6 @@
-//! Turns: threads are served in the order in which they come. (`docs/counters.md` lists the counters that wrap.)
+//! Turns: threads are served in the order in which they arrive. (`docs/counters.md` lists the counters that wrap.)
 //!
-//! A free lock goes to the next thread that asks, which is mostly the thread that has just released it. On an H100, a
+//! A free lock goes to the next thread that asks, which is usually the one that has just released it. On an H100, a
 //! thread that kept a channel full made another thread's copy take 17 ms in the median and 114 ms at worst, although
 //! the lock was free every 7 ms (`reports/priorities/h100/2026-11-21-42a01e3-no-turns.json`).
 

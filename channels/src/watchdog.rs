@@ -1,13 +1,12 @@
 //! The watchdog's decisions. Pure: its caller passes in the time and the completed copies.
 //!
-//! Hanging is the one thing that must not happen. A wait on a word can hang when the copy that would lower the word
-//! stands behind it in a hardware queue. Clearing the word always drains the queue and is always safe, because the
-//! word expresses preference only (facts, section 4). So when a word is up and no pending copy completes for long
-//! enough, the watchdog opens every word. When that happens too often, no word is raised for a while (see
-//! [`crate::breaker`]).
+//! A hang must never happen. A wait on a word can hang when the copy that would lower the word is queued behind it in a
+//! hardware queue. Clearing the word always drains the queue and is always safe, because the word expresses preference
+//! only (facts, section 4). So when a word is up and no pending copy completes for long enough, the watchdog opens
+//! every word. If that happens too often, no word is raised for a while (see [`crate::breaker`]).
 //!
-//! A rescue counts there only if the device had the time to make progress. That is so if the host let the watching
-//! thread run when it wanted to (see [`crate::attention`]). Otherwise the words are opened just the same.
+//! A rescue counts against that limit only if the device had the time to make progress, that is, if the host let the
+//! watching thread run when it wanted to (see [`crate::attention`]). Otherwise the words are opened just the same.
 
 use hal::Nanos;
 

@@ -1,4 +1,4 @@
-//! Threads that wait for a stream: the copies that stand ahead of them are lifted.
+//! Threads that wait for a stream: the unfinished copies ahead of them in it are raised.
 
 use terms::Priority;
 

@@ -1,4 +1,4 @@
-//! The cargo of one call: a copy, or several.
+//! What one call copies: one request, or several.
 
 use channels::Shape;
 use terms::Direction;

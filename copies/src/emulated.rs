@@ -1,6 +1,6 @@
 //! The layer with semaphores that the device keeps, which `Profile::emulating` opens: the literal command sequence of
-//! US 9,483,423 (`bracket`), and the same with atomic additions by kernels (`atomics`). It is there for comparison, and
-//! nothing else knows of it: the profile sends every copy in chunks through a channel, and its choice ends here.
+//! US 9,483,423 (`bracket`), and the same with atomic additions by kernels (`atomics`). It exists for comparison, and
+//! nothing else depends on it: the profile sends every copy in chunks through a channel, and only this file sees which.
 //!
 //! ```text
 //!                  bulk                     urgent
@@ -13,9 +13,9 @@
 //!                  count out                count out             bracket: write 0; atomics: a kernel subtracts 1
 //! ```
 //!
-//! `channels/src/bracket.rs` makes the commands, and `docs/decisions/patent-emulation.md` says what is wrong with them:
-//! between two urgent copies bulk passes, and of one channel only one copy counts. In place of them the layer has words
-//! that the CPU raises (`hold`), which this page is not about.
+//! `channels/src/bracket.rs` builds the commands, and `docs/decisions/patent-emulation.md` explains their defects: bulk
+//! passes between two urgent copies, and only one copy of a channel counts. The layer normally uses words that the CPU
+//! raises (`hold`) instead, which are not covered here.
 
 use std::sync::Arc;
 

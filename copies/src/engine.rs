@@ -1,4 +1,4 @@
-//! One copy engine of the device: its semaphores and its channels.
+//! One copy engine of the device: its semaphores and channels.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! Expectations: copies of a priority that are to come.
+//! Expectations: a caller announces that copies of a priority will come.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use terms::{Direction, Priority};
 use crate::inner::Inner;
 use crate::records::{Owner, Reservation, Traffic};
 
-/// Copies of a priority are to come, from [`crate::Overtake::expect`] until this is dropped.
+/// An announcement that copies of a priority will come, from [`crate::Overtake::expect`] until this is dropped.
 ///
-/// Bulk gives way only to copies that it has been told of, because it pays for that with a tenth of its speed. An open
-/// [`crate::PriorityStream`] tells of its copies as long as it lives. An owner of lanes makes quiet ones
-/// ([`crate::Overtake::quiet_stream`]) and holds an expectation only while it has such work. Each owner holds its own;
-/// they add up.
+/// Bulk yields only to copies that have been announced, because yielding costs it a tenth of its bandwidth. An open
+/// [`crate::PriorityStream`] announces its copies for as long as it exists. An owner of several streams makes quiet
+/// ones ([`crate::Overtake::quiet_stream`]), and holds an expectation only while it has such work. Each owner holds its
+/// own; they add up.
 ///
-/// An urgent copy goes first within microseconds then, which costs bulk some of its speed. An owner whose copies may
-/// wait a little tells so ([`Expected::tolerating`]), and bulk keeps nearly all of it.
+/// An urgent copy then starts within microseconds, which costs bulk some bandwidth. If an owner's copies may wait a
+/// little ([`Expected::tolerating`]), bulk keeps nearly all of it.
 ///
-/// It takes both sides: a copy gives way if a more urgent one is expected, and holds others off if a less urgent one
-/// is. So the owner of bulk on quiet streams expects its own priority too. That alone costs bulk nothing. A copy that
-/// was not expected is made all the same.
+/// Both sides count: a copy yields if a more urgent one is expected, and holds others back if a less urgent one is. So
+/// the owner of bulk on quiet streams announces its own priority too, which by itself costs bulk nothing. Copies that
+/// were not announced are made all the same.
 ///
 /// # Example
 /// ```
@@ -62,20 +62,21 @@ impl Expected {
         expected
     }
 
-    /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
-    /// while all that are expected above them tolerate a wait: bulk in both directions at once keeps nine tenths of its
-    /// speed in place of two thirds (`reports/tolerance`). Zero tolerates none, and an owner that does not say
-    /// tolerates what the option `wait_budget_us` says. It may not leave bulk whole, and chunks need channels.
+    /// Each of its copies accepts to wait this long for bulk on its engine. While all expected copies above them accept
+    /// a wait, the copy engine makes copies that have to yield: bulk in both directions at once then keeps nine tenths
+    /// of its bandwidth instead of two thirds (`reports/tolerance`). Zero accepts no wait, and the option
+    /// `wait_budget_us` applies to an owner that states nothing. The budget may not leave bulk whole, and chunks need
+    /// channels.
     ///
-    /// Such a copy goes as it is if it takes no longer than that: one of 4 MiB where 150 us are tolerated, while no
-    /// other stream has bulk under way on the engine. Behind two streams of bulk an urgent copy waits for three of
-    /// their copies at most, and behind three for four, so these have to be so much shorter (`docs/decisions`). Each
-    /// urgent stream needs a hardware queue of its own. A write that the program puts behind an urgent copy waits for
-    /// one turn more of each stream of bulk; an event does not.
+    /// A bulk copy that takes no longer than that stays whole: a copy of 4 MiB if 150 us are tolerated, while no other
+    /// stream has bulk in flight on the engine. Behind two streams of bulk, an urgent copy waits for at most three of
+    /// their copies, and behind three streams for four, so these have to be shorter accordingly (`docs/decisions`).
+    /// Each urgent stream needs its own hardware queue. A write that the program enqueues after an urgent copy waits
+    /// for one more turn of each stream of bulk; an event does not.
     ///
-    /// All others go in chunks of half that length. Where copies of two or three streams take turns on the engine,
-    /// chunks are a third or a quarter of it. Those of the first half of a copy are shorter still, so that the copies
-    /// of such streams end one after another. A copy that is on its way stays as it is.
+    /// Other bulk copies go in chunks of half that length. If copies of two or three streams take turns on the engine,
+    /// chunks are a third or a quarter of it. Those in the first half of a copy are shorter still, so that the copies
+    /// of such streams end one after another. A copy in flight does not change.
     ///
     /// # Example
     /// ```

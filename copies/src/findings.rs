@@ -1,8 +1,9 @@
-//! The findings of the probes, kept for each device of a driver. Threads that open layers at once keep each other's
-//! probes out of the driver, so one of them probes and the others wait for its findings.
+//! The results of the probes, cached for each device of a driver. Threads that open layers at the same time would keep
+//! each other's probes out of the driver, so one of them probes and the others wait for its results.
 //!
-//! The queues belong to the device and to CUDA's variables at the time, not to a layer. Only findings that let layers
-//! work in full are kept: a host that was slow for a moment must not be taken for one with a single queue for good.
+//! The queues belong to the device and to CUDA's environment variables at the time, not to a layer. Only results that
+//! let layers work fully are cached: a host that was slow for a moment must not be taken for one with a single queue
+//! for good.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};

@@ -1,4 +1,4 @@
-//! The handle of a submitted copy.
+//! Handles of submitted copies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::decide::Plan;
 use crate::records::{Lift, Records, Ticket};
 use crate::state::StreamState;
 
-/// A submitted copy. Dropping it changes nothing about the copy.
+/// A submitted copy. Dropping the handle does not affect the copy.
 ///
 /// # Example
 /// ```
@@ -51,7 +51,7 @@ impl fmt::Debug for CopyHandle {
 }
 
 impl CopyHandle {
-    /// The way that the copy went.
+    /// The way in which the copy went.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
@@ -78,8 +78,8 @@ impl CopyHandle {
     }
 
     /// Raises the copy to priority `to` until it has completed, because work of that priority waits for it. Copies
-    /// before it in its stream, which it cannot pass, are raised with it. It only passes more copies than before; it
-    /// holds none off.
+    /// before it in its stream, which it cannot pass, are raised with it. A raised copy may pass more copies than
+    /// before, but does not hold any back.
     pub fn lift(&self, to: Priority) -> Result<Lift> {
         let inner = &self.stream.inner;
         inner.check(to, "overtake lift")?;

@@ -1,4 +1,4 @@
-//! The state that is open in one context.
+//! What is open in one context.
 
 use std::sync::{Arc, OnceLock};
 

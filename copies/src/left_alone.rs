@@ -1,4 +1,4 @@
-//! Copies that are left alone: the driver makes them, and the layer only counts them.
+//! Copies that are left to the driver and only counted.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::copy_shape;

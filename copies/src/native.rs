@@ -1,4 +1,4 @@
-//! The driver call of a program, with the layer between the two.
+//! The driver call that a program made, and which the layer makes in its place.
 
 use std::cell::Cell;
 

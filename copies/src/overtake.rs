@@ -1,4 +1,4 @@
-//! The front door of the copy layer.
+//! The entry point of the copy layer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::submit;
 use hal::locks::lock;
 use options::Options;
 
-/// Prioritised copies on one device, in its primary context or in one that is lent.
+/// Prioritised copies on one device, in its primary context or in a context that you provide.
 ///
 /// # Example
 /// ```
@@ -57,14 +57,14 @@ impl Overtake {
         Overtake::begin(&context, options)
     }
 
-    /// Opens in a context of any kind. The calling thread's current context stays as it is.
+    /// Opens in a context of any kind. The calling thread's current context does not change.
     pub fn open_in(context: &CudaContext, options: Options) -> Result<Overtake> {
         let _entered = context.enter()?;
         Overtake::begin(context, options)
     }
 
-    /// Opens in the calling thread's current context, which stays the caller's. Drop the layer before the context is
-    /// destroyed.
+    /// Opens in the calling thread's current context, which the caller keeps. Drop the layer before you destroy the
+    /// context.
     pub fn attach(driver: &Arc<dyn Driver>, options: Options) -> Result<Overtake> {
         Overtake::begin(&CudaContext::adopt_current(driver)?, options)
     }
@@ -90,13 +90,13 @@ impl Overtake {
         Ok(())
     }
 
-    /// Makes a stream whose copies have `priority`. Its kernels get the corresponding CUDA priority.
+    /// Creates a stream whose copies have `priority`. Its kernels get the corresponding CUDA priority.
     pub fn stream(&self, priority: Priority) -> Result<PriorityStream> {
         self.make(priority, Announces::Own(priority))
     }
 
-    /// As [`Overtake::stream`], for an owner that says itself when copies are to come ([`Overtake::expect`]): the open
-    /// stream makes no other copy give way.
+    /// As [`Overtake::stream`], for an owner that announces its copies itself ([`Overtake::expect`]): other copies do
+    /// not yield just because the stream is open.
     pub fn quiet_stream(&self, priority: Priority) -> Result<PriorityStream> {
         self.make(priority, Announces::Nothing(priority))
     }
@@ -112,13 +112,13 @@ impl Overtake {
         Ok(PriorityStream::new(&self.inner, stream, announces, true))
     }
 
-    /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's, and must outlive the
+    /// Gives the copies of an existing CUDA stream a priority. The caller keeps the stream, which must outlive the
     /// priority stream.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.take_in(stream, priority, Announces::Own(priority))
     }
 
-    /// As [`Overtake::adopt`], and quiet as [`Overtake::quiet_stream`].
+    /// As [`Overtake::adopt`], but quiet like [`Overtake::quiet_stream`].
     pub fn adopt_quiet(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.take_in(stream, priority, Announces::Nothing(priority))
     }
@@ -135,7 +135,7 @@ impl Overtake {
         PriorityStream::new(&self.inner, stream, Announces::Requested, false)
     }
 
-    /// Copies of `priority` are to come, one way or both, until the result is dropped; see [`Expected`].
+    /// Announces copies of `priority`, in one direction or both, until the result is dropped; see [`Expected`].
     pub fn expect(&self, priority: Priority, direction: Option<Direction>) -> Result<Expected> {
         self.inner.check(priority, "overtake expect")?;
         Ok(Expected::new(&self.inner, priority, direction))
@@ -154,7 +154,7 @@ impl Overtake {
         self.inner.options.priorities
     }
 
-    /// The driver that it was opened with.
+    /// The driver with which it was opened.
     #[must_use]
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.inner.driver
@@ -173,14 +173,14 @@ impl Overtake {
     }
 
     /// Announces a driver call that may wait for the device and keep other threads out of the driver meanwhile, such as
-    /// freeing memory. The copy engine makes guarded copies that could begin and have not, and no copy is guarded until
-    /// the announcement is dropped.
+    /// freeing memory. The copy engine makes those guarded copies that could have started and have not, and no copy is
+    /// guarded until the announcement is dropped.
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         self.inner.blocking()
     }
 
-    /// The same before the first launch of a kernel, which counts if guarded copies are under way.
+    /// The same before the first launch of a kernel, which matters if guarded copies are in flight.
     #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn loading(&self) -> Blocking {
@@ -190,7 +190,7 @@ impl Overtake {
         self.inner.blocking()
     }
 
-    /// Announces that memory is freed in stream order. Copies under way that use it are finished first.
+    /// Announces that memory is freed in stream order. Copies in flight that use it are finished first.
     #[doc(hidden)] // for crates/shim
     pub fn freeing(&self, memory: DevicePtr) {
         self.inner.freeing(memory);
@@ -205,8 +205,8 @@ impl Overtake {
         inner.guard.as_ref().map(|guard| guard.inside_owned()).unwrap_or_default()
     }
 
-    /// Ends the threads of the layer. Copies under way complete without them, and later copies go natively. Waits for
-    /// no call of the program's. Dropping does the same.
+    /// Ends the threads of the layer. Copies in flight complete without them, and later copies go natively. It waits
+    /// for no call of the program. Dropping does the same.
     #[doc(hidden)] // for crates/shim
     pub fn leave(&self) {
         let threads = std::mem::take(&mut *lock(&self.threads));
@@ -217,16 +217,16 @@ impl Overtake {
         self.inner.records.standing.leave();
     }
 
-    /// As [`Overtake::leave`], where the context is gone already and its handle may name another one: no thread of the
-    /// layer calls the driver any more. This is never to be dropped then.
+    /// As [`Overtake::leave`], if the context is already gone and its handle may name another one: no thread of the
+    /// layer calls the driver any more. Never drop the layer after this.
     #[doc(hidden)] // for crates/shim
     pub fn abandon(&self) {
         self.inner.guard.iter().for_each(|guard| guard.abandon());
         self.leave();
     }
 
-    /// Whether dropping this waits for no stream. No stream or handle is left that keeps objects of the context, and no
-    /// copy kernel is under way beside a stream.
+    /// Whether dropping this would not wait for any stream: no stream or handle is left that keeps objects of the
+    /// context, and no copy kernel is in flight.
     #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
@@ -239,7 +239,7 @@ impl Overtake {
             && inner.staging.as_ref().is_none_or(is_at_rest)
     }
 
-    /// An error if an accepted copy of the context could not be made: its bytes are missing.
+    /// Returns an error if an accepted copy of the context could not be made, so that its bytes are missing.
     pub fn loss(&self) -> Result<()> {
         self.inner.records.standing.check()
     }
@@ -253,13 +253,13 @@ impl Overtake {
         &self.inner.records
     }
 
-    /// The counts so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.inner.records.statistics()
     }
 
-    /// Every copy so far, if the option `trace` is on, and the number of copies that found no room.
+    /// Every copy so far, if the option `trace` is on, and the number of copies that did not fit into the trace.
     #[must_use]
     pub fn trace(&self) -> (Vec<TracedCopy>, u64) {
         self.inner.records.trace.copies()

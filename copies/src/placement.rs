@@ -1,4 +1,4 @@
-//! The places of a copy's bytes.
+//! Where the bytes of a copy are.
 
 use hal::{DevicePtr, MemoryKind};
 use options::Options;

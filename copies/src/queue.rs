@@ -1,4 +1,4 @@
-//! The queue in which a caller collects copies and sets.
+//! The queue in which a caller collects copies and sets for one launch.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::fmt;

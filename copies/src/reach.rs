@@ -1,11 +1,11 @@
-//! The memory that a kernel of the layer's context may be given. The driver reaches further, and judges what it
-//! refuses: whatever is in doubt here is left to it.
+//! Which memory a kernel of the layer's context may access. The driver reaches more memory, and decides what it
+//! refuses, so anything doubtful is left to the driver.
 //!
-//! Kernels reach the allocations of their own context. Those of other contexts of the same device are in other address
-//! spaces, and those of other devices need access that was enabled; only copies between devices by kernel may need
-//! them. Memory of no context is a pool's or mapped, and the driver tells whether it may be written. A copy past the
-//! end of an allocation is refused, whatever lies behind it, unless both are pieces that were mapped side by side:
-//! there the driver is asked about each, because a hole between them shows nowhere else.
+//! Kernels reach the allocations of their own context. Those of other contexts on the same device are in other address
+//! spaces, and those of other devices need enabled access; only copies between devices by kernel may need them. Memory
+//! without a context is from a pool, or mapped, and the driver says whether it may be written. A copy past the end of
+//! an allocation is refused, whatever lies behind it, unless both parts were mapped side by side. The driver is then
+//! asked about each mapping, because nothing else would show a hole between them.
 
 use hal::{Context, Device, Driver, MemoryKind, PointerExtent};
 

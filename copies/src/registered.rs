@@ -1,8 +1,8 @@
-//! Ranges of host memory that the program has registered, as far as somebody sees it: the drop-in.
+//! Ranges of host memory that the program has registered, as far as the layer is told: by the drop-in.
 //!
-//! The driver tells of one address whether it is registered, and refuses a copy of pageable memory that is registered
-//! in part. It does not tell that a registration is for reading only. An entry whose registration has ended unseen,
-//! with its context, goes when it is met.
+//! The driver says of a single address whether it is registered, and refuses a copy of pageable memory that is
+//! registered in part. It does not say that a registration is read-only. An entry whose registration ended unseen, with
+//! its context, is removed when it is found.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,10 +1,10 @@
-//! A copy, as its caller requests it.
+//! A copy as its caller requests it.
 
 use channels::{Shape, Side};
 use hal::{Declared, DevicePtr};
 use terms::{Direction, Priority};
 
-/// A copy, as its caller requests it.
+/// A copy as its caller requests it: both sides, the size, and optionally a priority.
 ///
 /// # Example
 /// ```
@@ -81,32 +81,31 @@ impl Request {
         }
     }
 
-    /// The request with a priority of its own, which goes before its stream's.
+    /// The request with its own priority, which overrides that of the stream.
     #[must_use]
     pub fn at(self, priority: Priority) -> Request {
         Request { priority: Some(priority), ..self }
     }
 
-    /// States whether the copy can begin when it is submitted, because everything before it in its stream is complete.
-    /// A caller that waits for completions knows. Without a statement the layer guesses from earlier copies of the
-    /// stream.
+    /// States whether the copy can start when it is submitted, because everything before it in its stream is complete.
+    /// A caller that waits for completions knows. Otherwise the layer guesses from earlier copies of the stream.
     ///
-    /// A copy that can begin holds less urgent ones off from then on, however long it takes. One that cannot yet holds
-    /// none off before it can, which costs three more driver calls. A wrong statement costs time and no bytes: the
-    /// watchdog opens words behind which no copy makes progress.
+    /// A copy that can start holds back less urgent ones from then on, however long it takes. A copy that cannot start
+    /// yet holds back none until it can, which costs three more driver calls. A wrong statement costs time but never
+    /// correctness: the watchdog opens words behind which no copy makes progress.
     #[must_use]
     pub fn ready(self, is_ready: bool) -> Request {
         Request { ready: Some(is_ready), ..self }
     }
 
-    /// The request with this priority, unless it has one of its own.
+    /// The request with this priority, unless it already has one.
     #[doc(hidden)] // for the dispatcher of the front door
     #[must_use]
     pub fn or_at(self, priority: Priority) -> Request {
         Request { priority: self.priority.or(Some(priority)), ..self }
     }
 
-    /// The direction, if both sides declare their memory. Then the driver is asked about the host's side alone.
+    /// The direction, if both sides declare their memory. The driver is then asked only about the host side.
     #[inline]
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {

@@ -1,4 +1,4 @@
-//! The state that the copy layer keeps of one stream.
+//! What the copy layer knows of one stream.
 
 use std::sync::{Arc, Mutex, OnceLock};
 

@@ -16,10 +16,11 @@ use crate::state::{Announces, StreamState};
 use crate::submit::{self, Look, Met};
 use hal::locks::lock;
 
-/// A stream whose copies have a priority. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
+/// A stream whose copies have a priority. [`crate::Overtake::stream`] and [`crate::Overtake::adopt`] create it.
 ///
-/// While it is open, other streams count on copies of its priority: bulk gives way, and pays for that. A quiet one
-/// ([`crate::Overtake::quiet_stream`], [`crate::Overtake::adopt_quiet`]) leaves that to [`crate::Expected`].
+/// While it is open, other streams expect copies of its priority: bulk yields, which costs bandwidth. A quiet stream
+/// ([`crate::Overtake::quiet_stream`], [`crate::Overtake::adopt_quiet`]) leaves the announcement to
+/// [`crate::Expected`].
 ///
 /// # Example
 /// ```
@@ -50,7 +51,7 @@ impl PriorityStream {
         PriorityStream { state: Arc::new(StreamState::new(inner, stream, announces, owned)) }
     }
 
-    /// The CUDA stream, for kernels and all other work but copies.
+    /// The CUDA stream, for kernels and all work other than copies.
     #[must_use]
     pub fn raw(&self) -> Stream {
         self.state.stream
@@ -67,7 +68,7 @@ impl PriorityStream {
         &self.state.inner
     }
 
-    /// The priority of its copies, unless a request has one of its own.
+    /// The priority of its copies, unless a request states another one.
     #[must_use]
     pub fn priority(&self) -> Priority {
         self.state.priority
@@ -80,9 +81,9 @@ impl PriorityStream {
         self.state.note_kernel();
     }
 
-    /// Looks whether a copy of this kind would go natively because it meets no other priority. This costs a few loads;
-    /// to ask for the copy costs several hundred instructions. A caller has the driver make such a copy by
-    /// [`PriorityStream::pass_on`], and submits any other by [`PriorityStream::memcpy_met`].
+    /// Checks whether a copy of this kind would go natively because it meets no other priority. The check costs a few
+    /// loads; submitting the copy costs several hundred instructions. The caller passes such a copy to the driver with
+    /// [`PriorityStream::pass_on`], and submits any other with [`PriorityStream::memcpy_met`].
     #[doc(hidden)] // for crates/shim
     #[inline(always)] // each copy looks
     #[must_use]
@@ -100,7 +101,7 @@ impl PriorityStream {
         self.state.inner.driver.host().now()
     }
 
-    /// Has the driver make a copy for that reason, without a request here, and counts it.
+    /// Lets the driver make a copy for this reason, without a request here, and counts it.
     #[doc(hidden)] // for crates/shim
     #[inline(always)] // as above
     pub fn pass_on<T>(&self, reason: Reason, bytes: u64, native: impl FnOnce() -> T) -> T {
@@ -110,7 +111,7 @@ impl PriorityStream {
         state.natively(native)
     }
 
-    /// Makes a copy of the driver's own, which may wait for the device and keep all other threads out.
+    /// Lets the driver make a copy that may wait for the device and keep all other threads out.
     #[doc(hidden)] // for crates/shim
     #[inline(always)] // as above
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
@@ -128,7 +129,7 @@ impl PriorityStream {
         unsafe { submit::submit(&self.state, request, None) }
     }
 
-    /// Makes the copy of one driver call of a program, which has `met` others at a look.
+    /// Makes the copy of one driver call of a program. `met` is what [`PriorityStream::look`] has found.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_through`].
@@ -138,8 +139,8 @@ impl PriorityStream {
         unsafe { submit::submit_met(&self.state, request, Some(native), met) }
     }
 
-    /// Makes the copies of one driver call of a program. They have no order among them, and the priority of the first
-    /// is that of all. If they go natively, that call is made; if they go by kernel, several share a launch.
+    /// Makes the copies of one driver call of a program. They are unordered, and all have the priority of the first. If
+    /// they go natively, that call is made; if they go by kernel, several share a launch.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for each request; `native` makes the copies of all requests and nothing
@@ -153,7 +154,7 @@ impl PriorityStream {
         unsafe { submit::submit_all(&self.state, requests, native) }
     }
 
-    /// Makes several copies, in order. The first failure ends the batch; the copies before it are on their way.
+    /// Makes several copies, in order. The first failure ends the batch; the copies before it are in flight.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for each.
@@ -197,9 +198,9 @@ impl PriorityStream {
         }
     }
 
-    /// Later work in this stream comes after all that is in `other` now. Unlike a plain event, this tells the copy
-    /// layer of the dependency: a later urgent copy boosts the bulk copies that it waits for. `other` may be of another
-    /// context or device; then the order is kept, and no copy is boosted.
+    /// Orders later work in this stream after everything that is in `other` now. Unlike a plain event, this tells the
+    /// copy layer about the dependency: a later urgent copy boosts the bulk copies that it waits for. `other` may
+    /// belong to another context or device; the order is kept then, but no copy is boosted.
     pub fn wait_for(&self, other: &PriorityStream) -> Result<()> {
         let (own, theirs) = (&self.state.inner, &other.state.inner);
         // An event is of the context of the stream that it is recorded in. It may be made here, and the handles of
@@ -215,13 +216,13 @@ impl PriorityStream {
         waited
     }
 
-    /// An error if an accepted copy of the context could not be made.
+    /// Returns an error if an accepted copy of the context could not be made.
     pub fn loss(&self) -> Result<()> {
         self.state.inner.records.standing.check()
     }
 
-    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread.
-    /// Only the priorities of the copies so far are kept.
+    /// From now on the handle means another stream, as the per-thread default stream does on another thread. Only the
+    /// priorities of the copies so far are kept.
     #[doc(hidden)] // for crates/shim
     pub fn renew(&self) {
         lock(&self.state.burst).end();

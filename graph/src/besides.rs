@@ -1,4 +1,4 @@
-//! Nodes that a new one comes after in other ways than those of its spec.
+//! Nodes that come after others in further ways than their description says.
 
 use crate::data::Access;
 use crate::graph::Graph;

@@ -1,8 +1,8 @@
-//! Convoys: strands of copies that follow each other, and that nodes after them do not go on in.
+//! Convoys: strands of copies that follow each other, and that nodes after them do not continue in.
 //!
-//! A copy in a strand of its own stands behind the kernels of others, if its strand is folded onto their lane, and
-//! shares the link with all other copies that are under way. In a convoy it waits for copies of its kind only, one at a
-//! time, and those after it join it.
+//! A copy in a strand of its own stands behind the kernels of others if its strand is folded onto their lane, and
+//! shares the link with all other copies in flight. In a convoy it waits only for copies of its kind, one at a time,
+//! and those after it join it.
 
 use terms::Priority;
 

@@ -1,4 +1,4 @@
-//! Nodes that are handed out by the call that appends them.
+//! Nodes that the call which appends them also hands out.
 
 use crate::graph::Graph;
 use crate::list::NONE;

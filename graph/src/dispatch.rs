@@ -1,4 +1,4 @@
-//! Dispatch: ready nodes out, lanes and joins with them; launched nodes in.
+//! Dispatch: hands out ready nodes, with their lanes and joins, and takes reports of launched ones.
 
 use terms::Priority;
 

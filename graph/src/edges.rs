@@ -1,4 +1,4 @@
-//! Edges. An edge stands from when it is made until the node before has ended, or the node after it.
+//! Edges. An edge exists from its creation until the node before it, or the node after it, has ended.
 
 use crate::list::NONE;
 use crate::node::{Edge, IN_SLOT, Mark, Slot};

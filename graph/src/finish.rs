@@ -1,4 +1,4 @@
-//! Completion and failure. All nodes leave by one exit, which gives each reference back.
+//! Completion and failure. All nodes leave the graph in one place, which gives back every reference.
 
 use crate::edges::Edges;
 use crate::graph::Graph;

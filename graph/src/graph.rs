@@ -1,4 +1,4 @@
-//! The graph: its parts, and the common steps of its calls.
+//! The graph: its parts, and the steps that its calls share.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Inference: the nodes that a new one comes after because of the data that it uses.
+//! Inference: which nodes a new one comes after because of the data that it uses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +21,7 @@ impl Graph {
         self.data.create(None, self.options.inference.sees_const)
     }
 
-    /// An object that is a part of another one. Uses of either are uses of both (T28).
+    /// An object that is a part of another one. Uses of either are uses of both.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! Inherited priority: a node has the highest priority of itself and of all that wait for it (T1).
+//! Inherited priority: a node has the highest priority of itself and of all nodes that wait for it (T1).
 //!
-//! Waiting for a node are the nodes that its edges lead to and, once it has been launched, the next node of its lane.
-//! Both relations end when the node ends, and the inheritance with them.
+//! The nodes that wait for a node are those that its edges lead to and, once it has been launched, the next node of its
+//! lane. Both relations end when the node ends, and the inheritance with them.
 
 use terms::Priority;
 

@@ -1,4 +1,4 @@
-//! Lanes, which are real and few, and strands: the logical streams that are folded onto them.
+//! Lanes, which are few and real streams, and strands: the virtual streams that are folded onto them.
 
 mod joins;
 mod strands;

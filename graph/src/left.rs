@@ -1,5 +1,5 @@
-//! Nodes that are left out: they are not run, and have ended to their callers. Until those before them have ended they
-//! stay as empty nodes, so those behind them still come after these.
+//! Nodes that are skipped: they do not run, and have ended as far as callers can see. Until the nodes before them have
+//! ended they remain as empty nodes, so that later nodes still come after these.
 
 use terms::Priority;
 

@@ -2,12 +2,12 @@
 //!
 //! The crate is pure: no driver, clock, thread or lock. A caller appends nodes, asks for the next ready one, launches
 //! it where the answer says, and reports. It uses its own lock, and calls no driver while it holds it.
-//! `graph/README.md` tells the states, and the reason of each choice.
+//! `graph/README.md` describes the states, and explains each choice.
 //!
 //! # Example
 //!
-//! A copy to the device, a kernel behind it, and a host function that reads the result. Because an urgent function
-//! waits for it, the copy goes before the other one:
+//! A copy to the device, a kernel after it, and a host function that reads the result. Because an urgent function
+//! waits for it, this copy goes before the other one:
 //!
 //! ```
 //! use overtake_graph::{Direction, Graph, Kind, Options, Priority, Runner, Spec};

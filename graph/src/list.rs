@@ -1,4 +1,4 @@
-//! Links of lists whose members stand in an array.
+//! Links of lists whose members are in an array.
 
 /// No member.
 pub(crate) const NONE: u32 = u32::MAX;

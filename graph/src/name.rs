@@ -1,4 +1,4 @@
-//! The name of a node. Most are short, and stand in their place: to copy a name to memory of its own, by a call, took a
+//! The name of a node. Most names are short and stored in place: copying a name to separate memory, by a call, took a
 //! fortieth of the instructions of a task.
 
 /// The bytes of the longest name that needs no memory of its own.

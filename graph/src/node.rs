@@ -1,4 +1,4 @@
-//! Nodes: their descriptions by callers, and their slots, in which the first edges stand.
+//! Nodes: their descriptions, and their slots, which hold their first edges.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// The outcome of a node (T30).
+/// The outcome of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// All its work has been submitted, or its function has run.

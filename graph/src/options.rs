@@ -1,4 +1,4 @@
-//! The parameters of a graph.
+//! The options of a graph.
 
 use terms::Priorities;
 

@@ -1,4 +1,4 @@
-//! A graph at work as a picture: text for Graphviz.
+//! A graph at work as text for Graphviz.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The points that stand for a node of no lane: lists in one array.
+//! The points that stand for a node without a lane: lists in one array.
 
 use crate::list::NONE;
 use crate::node::Point;

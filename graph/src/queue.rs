@@ -1,5 +1,5 @@
-//! Ready nodes in the default order: by priority, within a priority by phase, then first in, first out; and in that of
-//! ranks.
+//! Ready nodes in the default order: by priority, within a priority by phase, then first in, first out; and in the
+//! order of ranks.
 
 use terms::Priority;
 

@@ -1,4 +1,4 @@
-//! The ranks of nodes, which callers give.
+//! The ranks of nodes, which callers set.
 
 use crate::graph::Graph;
 use crate::node::{NodeId, Stage};

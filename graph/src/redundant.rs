@@ -1,5 +1,5 @@
-//! Redundant dependencies: on a node that comes before another one of them anyway (GR-04); and which nodes have ended
-//! when a new one can begin.
+//! Redundant dependencies: on a node that already comes before another dependency (GR-04). And which nodes will have
+//! ended when a new one can start.
 
 use crate::graph::Graph;
 use crate::list::NONE;

@@ -1,4 +1,4 @@
-//! Refusals: the request, the reason why it is not possible, and the tasks by their names.
+//! Refusals: the request, why it is not possible, and the names of the tasks.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Nodes that are known before they are described, for callers that may have to describe them later.
+//! Nodes that are known before they are described, for callers that describe them later.
 
 use terms::Priority;
 

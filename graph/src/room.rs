@@ -1,4 +1,4 @@
-//! Dispatch where lanes have a bound, so that a long chain fills neither its lane nor the stream behind it.
+//! Dispatch with bounded lanes, so that a long chain fills neither its lane nor the stream behind it.
 
 use crate::graph::Graph;
 use crate::list::NONE;

@@ -1,8 +1,8 @@
-//! Templates: a stretch of a graph, recorded once and submitted as often as wanted.
+//! Templates: a part of a graph, recorded once and submitted any number of times.
 //!
-//! All that the nodes of a stretch know of each other is worked out when it is recorded: which edges there are, the
-//! marks that they wait for, how many references each node has by them, and the priorities that they inherit. A replay
-//! writes that into slots, and looks at the rest of the graph only for the nodes at which the stretch begins.
+//! Everything that its nodes know of each other is computed when it is recorded: the edges, the marks that they wait
+//! for, how many references each node has through them, and the priorities that they inherit. A replay writes that into
+//! slots, and looks at the rest of the graph only for the nodes at which the template begins.
 
 use terms::Priority;
 

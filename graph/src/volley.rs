@@ -1,5 +1,5 @@
-//! Volleys: kernels that are handed out before the launch of the one before them is reported, so that a caller with a
-//! lock takes it once for all of them. The order is that of [`Graph::next`].
+//! Volleys: kernels that are handed out before the launch of the previous one is reported, so that a caller with a lock
+//! takes it once for all of them. The order is that of [`Graph::next`].
 
 use terms::Priority;
 

@@ -1,4 +1,5 @@
-//! The frames of a pipeline: the buffer of each stage, and which frames are dropped. No driver, clock or thread.
+//! The bookkeeping of a pipeline: which stage has which buffer, and which frames are dropped. No driver, clock or
+//! thread.
 
 use std::collections::VecDeque;
 

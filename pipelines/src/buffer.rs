@@ -1,4 +1,4 @@
-//! The buffers of a frame: pinned memory of the host, and memory of the device.
+//! The buffer of a frame: pinned host memory and device memory.
 
 use std::ptr::NonNull;
 

@@ -1,4 +1,4 @@
-//! The end of a pipeline that empties frames.
+//! The consumer's end of a pipeline.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::fault::Error;
 use crate::filled::Filled;
 use crate::shared::Shared;
 
-/// The end of a pipeline that empties frames. Dropping it tells the producer that no frame is wanted any more.
+/// The end of a pipeline that empties frames. Dropping it tells the producer that no more frames are wanted.
 pub struct Consumer<B>(End<B>);
 
 impl<B: Send + Sync + 'static> Consumer<B> {
@@ -30,12 +30,12 @@ impl<B: Send + Sync + 'static> Consumer<B> {
         self.0.try_wait()
     }
 
-    /// Waits for the next frame until this time of the host. `None` if it passes first.
+    /// Waits for the next frame until this time of the host's clock. Returns `None` if it passes first.
     pub fn wait_until(&mut self, deadline: Nanos) -> Result<Option<Filled<'_, B>>, Error> {
         self.0.wait_until(deadline)
     }
 
-    /// The same for a span of time.
+    /// The same with a timeout.
     pub fn wait_for(&mut self, span: Duration) -> Result<Option<Filled<'_, B>>, Error> {
         self.0.wait_until(self.0.shared.now() + Nanos::from(span))
     }

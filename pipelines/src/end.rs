@@ -1,4 +1,4 @@
-//! An end of a pipeline: its calls that wait for a stage to fill, and for a frame to empty.
+//! An end of a pipeline: the calls that wait for a free stage, and for a frame.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why a call of a pipeline gave no frame.
+//! Why a call of a pipeline returned no frame.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl fmt::Display for Failure {
 }
 
 /// An error of a pipeline.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Error {
     /// The other end has gone: there are no further frames.
     Ended,
@@ -46,6 +46,13 @@ pub enum Error {
     Task(task::Error),
     /// A driver call.
     Driver(hal::Error),
+}
+
+/// As [`fmt::Display`]: a program whose `main` returns the error prints its cause and its cure.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Error {

@@ -1,4 +1,4 @@
-//! A frame that its consumer has.
+//! A frame that its consumer holds.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ pub(crate) struct Claimed {
     pub before: Vec<Handle>,
 }
 
-/// A frame that the consumer has. Dropping it releases it; in a panic, the producer gets an error.
+/// A frame that the consumer holds. Dropping it releases it; if the thread panics, the producer gets an error.
 pub struct Filled<'c, B: Send + Sync + 'static, S = Alone> {
     shared: &'c Arc<Shared<B>>,
     seat: &'c mut Seat,
@@ -36,7 +36,7 @@ pub struct Filled<'c, B: Send + Sync + 'static, S = Alone> {
 }
 
 impl<B: Send + Sync + 'static> Filled<'_, B> {
-    /// Its buffer, to change it.
+    /// Its buffer, with write access.
     pub fn buffer_mut(&mut self) -> RwLockWriteGuard<'_, B> {
         write(&self.shared.buffers[usize::from(self.claimed.buffer)])
     }

@@ -17,7 +17,7 @@ use crate::record::{Dropped, End};
 use crate::shared::Shared;
 use crate::sharing::Alone;
 
-/// A frame that is being filled. Dropping it gives the frame up; in a panic, the consumer gets an error for it.
+/// A frame that is being filled. Dropping it gives the frame up; if the thread panics, the consumer gets an error.
 pub struct Filling<'p, B: Send + Sync + 'static, S = Alone> {
     shared: &'p Arc<Shared<B>>,
     member: &'p mut Member,
@@ -31,7 +31,7 @@ pub struct Filling<'p, B: Send + Sync + 'static, S = Alone> {
 }
 
 impl<B: Send + Sync + 'static> Filling<'_, B> {
-    /// Its buffer, to change it.
+    /// Its buffer, with write access.
     pub fn buffer_mut(&mut self) -> RwLockWriteGuard<'_, B> {
         write(&self.shared.buffers[usize::from(self.buffer)])
     }
@@ -55,7 +55,7 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
         self.number
     }
 
-    /// Its buffer, which only the frame's producers use now.
+    /// Its buffer, which only the frame's producers use at this time.
     pub fn buffer(&self) -> RwLockReadGuard<'_, B> {
         read(&self.shared.buffers[usize::from(self.buffer)])
     }
@@ -66,12 +66,12 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
         self.shared.priority(self.buffer)
     }
 
-    /// It was captured at this time, and not when its stage was acquired.
+    /// Sets the time of its capture, which otherwise is when its stage was acquired.
     pub fn captured_at(&mut self, at: Nanos) {
         self.shared.book(|book| book.captured(self.buffer, at));
     }
 
-    /// Notes the time under this name in the frame's record.
+    /// Records the current time under this name in the frame's record.
     pub fn note(&mut self, name: &'static str) {
         let now = self.shared.now();
         self.shared.book(|book| book.note(self.buffer, name, now));
@@ -87,7 +87,7 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
         Ok(task)
     }
 
-    /// Submits the replay of a template that is part of the frame, as [`Filling::task`] does a task.
+    /// Submits the replay of a template that is part of the frame, like [`Filling::task`].
     pub fn replay<A: Send + Sync + 'static>(&mut self, replay: Replay<'_, A>) -> Result<Handle, Error> {
         if self.shared.options.behind.replaces() {
             return Err(Error::WorkTooEarly);
@@ -102,8 +102,8 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
         self.finish(false)
     }
 
-    /// The consumer gets the frame at once: its tasks come after those of this frame on the device, and no thread of
-    /// the host waits between.
+    /// The consumer gets the frame at once: its tasks come after those of this frame on the device, and no host thread
+    /// waits in between.
     pub fn hand_over(mut self) -> Result<(), Error> {
         self.finish(true)
     }

@@ -1,4 +1,4 @@
-//! Pipelines: frames on their way from one thread or task to another, in buffers that are used again.
+//! Pipelines: frames that pass from one thread or task to another, in buffers that are reused.
 //!
 //! `docs/pipelines.md` teaches them in ten minutes, with programs.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`

@@ -1,4 +1,4 @@
-//! Members that share the frames of a pipeline: several of them fill a frame, and several empty it.
+//! Members that share the frames of a pipeline: several fill a frame, and several empty it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Opening a pipeline, and its counts.
+//! Opening a pipeline, and its counters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::producer::Producer;
 use crate::record::{FrameRecord, PipelineStatistics};
 use crate::shared::Shared;
 
-/// A FIFO of frames between two threads or sets of tasks, seen from beside it: its counts, and its records.
+/// A FIFO of frames between two threads or sets of tasks, seen from outside: its counters and records.
 pub struct Pipeline<B> {
     shared: Arc<Shared<B>>,
 }
@@ -25,8 +25,8 @@ pub struct Pipeline<B> {
 pub type Opened<B> = (Pipeline<B>, Producer<B>, Consumer<B>);
 
 impl<B: Send + Sync + 'static> Pipeline<B> {
-    /// Opens a pipeline with a buffer for each stage and one more, which are used again and again. `make` is given the
-    /// number of the buffer.
+    /// Opens a pipeline with a buffer for each stage and one more, all of which are reused. `make` gets the number of
+    /// the buffer.
     pub fn open(
         tasks: &Tasks,
         options: PipelineOptions,
@@ -40,8 +40,8 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         Ok((pipeline, producer, consumer))
     }
 
-    /// Opens a pipeline whose frames several members fill together, and several empty: members with these roles, in
-    /// this order. It keeps every frame ([`Behind::Block`]).
+    /// Opens a pipeline whose frames several members fill together and several empty. Returns members with these roles,
+    /// in this order. It keeps every frame ([`Behind::Block`]).
     pub fn with_members(
         tasks: &Tasks,
         options: PipelineOptions,
@@ -54,7 +54,7 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         Ok((pipeline, members))
     }
 
-    /// The same without members: they join, and are counted ([`Pipeline::join`]).
+    /// The same without members: they join later ([`Pipeline::join`]).
     pub fn counted(
         tasks: &Tasks,
         options: PipelineOptions,
@@ -87,27 +87,27 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         Ok(Pipeline { shared: Arc::new(Shared::new(tasks, options, buffers, ring, has_many)?) })
     }
 
-    /// Joins as one of `size` members, and waits until all have joined: the pipeline counts their roles (PL-02). When
-    /// all members have gone, and their tasks have ended, others can join.
+    /// Joins as one of `size` members, and waits until all have joined; the pipeline counts their roles (PL-02). When
+    /// all members have left and their tasks have ended, others can join.
     pub fn join(&self, size: u32, role: Role) -> Result<Member<B>, Error> {
         let shared = &self.shared;
         let member = shared.wait(Side::Producer, |waiting| shared.ring.join(size, role, waiting))?;
         Ok(Member::new(shared, member))
     }
 
-    /// The counts so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> PipelineStatistics {
         self.shared.book(|book| book.statistics)
     }
 
-    /// The records of the frames that have ended since the last call, in the order of their ends.
+    /// Takes the records of the frames that have ended since the last call, in the order in which they ended.
     #[must_use]
     pub fn take_records(&self) -> Vec<FrameRecord> {
         self.shared.book(|book| book.records.drain(..).collect())
     }
 
-    /// The first of them only. The others are kept, as many as the options say.
+    /// Takes only the oldest record. The others are kept, as many as the options say.
     #[must_use]
     pub fn take_record(&self) -> Option<FrameRecord> {
         self.shared.book(|book| book.records.pop_front())

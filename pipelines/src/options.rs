@@ -7,7 +7,7 @@ use hal::Nanos;
 use overtake_plan::latency::PlannedStream;
 use stages::Admission;
 
-/// The fate of frames when the consumer is behind.
+/// What happens to frames when the consumer falls behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Behind {
     /// The producer waits: every frame is kept.
@@ -33,36 +33,36 @@ impl Behind {
 pub struct PipelineOptions {
     /// Its name, for errors.
     pub name: String,
-    /// How many frames it holds: 1 to 254.
+    /// The number of frames that it holds, 1 to 254.
     pub stages: u8,
     /// The priority of its tasks.
     pub priority: Priority,
-    /// The fate of frames when the consumer is behind.
+    /// What happens to frames when the consumer falls behind.
     pub behind: Behind,
-    /// A frame comes in every period, if the pipeline has a rate. It states the rate for plans. With it, copies of the
-    /// priority are expected both ways as long as the pipeline lives, so bulk gives way to the first frame too.
+    /// The time between frames, if the pipeline has a rate, which plans use. With a period, copies of the priority are
+    /// expected in both directions for as long as the pipeline exists, so bulk yields to the first frame too.
     pub period: Option<Nanos>,
-    /// A frame is on time if it is delivered so long after its capture at the latest; without this, after the period.
+    /// The time after its capture within which a frame has to be delivered. The default is the period.
     pub deadline: Option<Nanos>,
-    /// A copy of a frame may wait so long for bulk, if the pipeline has a period. While all urgent copies to come
-    /// tolerate a wait, bulk is made by the copy engines, in chunks, or whole where that takes no longer: it keeps more
-    /// of its speed, most of all where it goes both ways at once. A frame takes so much longer for each of its copies
-    /// at most ([`copies::Expected::tolerating`]).
+    /// How long a copy of a frame may wait for bulk, if the pipeline has a period. While all expected urgent copies
+    /// accept a wait, the copy engines make bulk copies, in chunks, or whole if that takes no longer: bulk keeps more
+    /// bandwidth, especially in both directions at once. Each copy of a frame takes at most this much longer
+    /// ([`copies::Expected::tolerating`]).
     pub tolerance: Option<Nanos>,
-    /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
-    /// the pipeline keeps every frame.
+    /// The time that the consumer needs for a frame. A frame with less time left is dropped before its work begins,
+    /// unless the pipeline keeps every frame.
     pub work_span: Nanos,
-    /// Pipelines that share an admission have only so many frames at work at once, all together. A frame is admitted
-    /// when the work of one before it has ended: those of the highest priority first, then in the order in which their
-    /// consumers came. Until then a newer frame may take its place. So in an overload a frame that has begun has the
-    /// link nearly to itself, in place of sharing it with all others. A few places keep the link busy.
+    /// Limits how many frames all pipelines that share this admission process at once. A frame is admitted when the
+    /// work of an earlier one has ended: frames of the highest priority first, then in the order in which their
+    /// consumers asked. Until then a newer frame may replace it. So under overload a frame that has begun has the link
+    /// nearly to itself instead of sharing it with all others. A few places keep the link busy.
     ///
-    /// Tasks of a frame's producer are not held back: its consumer uploads the frame. A thread that holds a frame and
-    /// waits for another one needs a place for each. Plans do not know of admissions.
+    /// Tasks of a frame's producer are not held back, so the consumer should upload the frame. A thread that holds a
+    /// frame and waits for another one needs a place for each. Plans do not consider admissions.
     pub admission: Option<Arc<Admission>>,
-    /// A frame with no more time left than this has the next priority. Never more than the next.
+    /// A frame with no more time left than this gets the next higher priority, but never more than one level.
     pub raise_within: Option<Nanos>,
-    /// The records of so many frames are kept until they are asked for.
+    /// How many frame records are kept until they are taken.
     pub records_max: usize,
 }
 
@@ -90,8 +90,8 @@ impl PipelineOptions {
         self.deadline.or(self.period)
     }
 
-    /// The stream of a plan that this pipeline is, with frames of so many bytes and with these kernels. `None` if it
-    /// states no period. A pipeline without a deadline delivers each frame before the next one comes.
+    /// This pipeline as the stream of a plan, with frames of these sizes and these kernels. `None` if it has no period.
+    /// A pipeline without a deadline delivers each frame before the next one arrives.
     #[must_use]
     pub fn planned(&self, upload_bytes: u64, kernels: Vec<Nanos>, download_bytes: u64) -> Option<PlannedStream> {
         let period = self.period.filter(|period| *period > Nanos::ZERO)?;

@@ -1,4 +1,4 @@
-//! The end of a frame that comes with the end of its tasks.
+//! The arrival of a frame that is due when its tasks have ended.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The end of a pipeline that fills frames.
+//! The producer's end of a pipeline.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::fault::Error;
 use crate::filling::Filling;
 use crate::shared::Shared;
 
-/// The end of a pipeline that fills frames. Dropping it ends the pipeline behind the frames that are committed.
+/// The end of a pipeline that fills frames. Dropping it ends the pipeline after the committed frames.
 pub struct Producer<B>(End<B>);
 
 impl<B: Send + Sync + 'static> Producer<B> {
@@ -20,22 +20,22 @@ impl<B: Send + Sync + 'static> Producer<B> {
         Producer(End::new(shared, member))
     }
 
-    /// A frame begins. `None` if the pipeline drops it, which is counted.
+    /// Begins a frame. Returns `None` if the pipeline drops it, which is counted.
     pub fn acquire(&mut self) -> Result<Option<Filling<'_, B>>, Error> {
         self.0.acquire()
     }
 
-    /// The same without a wait: a pipeline that keeps every frame answers `None`, and no frame has begun then.
+    /// The same without waiting. If no stage is free, a pipeline that keeps every frame returns `None` and begins none.
     pub fn try_acquire(&mut self) -> Result<Option<Filling<'_, B>>, Error> {
         self.0.try_acquire()
     }
 
-    /// The same, waiting until this time of the host.
+    /// The same, waiting until this time of the host's clock.
     pub fn acquire_until(&mut self, deadline: Nanos) -> Result<Option<Filling<'_, B>>, Error> {
         self.0.acquire_until(deadline)
     }
 
-    /// The same for a span of time.
+    /// The same with a timeout.
     pub fn acquire_for(&mut self, span: Duration) -> Result<Option<Filling<'_, B>>, Error> {
         self.0.acquire_until(self.0.shared.now() + Nanos::from(span))
     }

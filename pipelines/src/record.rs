@@ -1,4 +1,4 @@
-//! The record of a frame, and the counts of all.
+//! The record of a frame, and the counts over all frames.
 
 use hal::Nanos;
 

@@ -1,4 +1,4 @@
-//! A member of the ring, with the place of its frame.
+//! A member of the ring, with its frame's place in the admission.
 
 use stages::{Admitted, Member};
 

@@ -1,4 +1,4 @@
-//! The parts of a pipeline that both of its ends share.
+//! What both ends of a pipeline share.
 
 use std::sync::{Arc, Mutex, RwLock};
 

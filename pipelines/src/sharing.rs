@@ -1,4 +1,4 @@
-//! Whether a frame is that of one end alone.
+//! Whether a frame belongs to one end alone.
 
 /// A frame that one end has for itself, and may change.
 #[derive(Clone, Copy, Debug)]

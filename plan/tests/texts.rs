@@ -293,7 +293,7 @@ fn sections_end_and_have_names() {
     assert_eq!((program.computations[0].label.as_str(), names), ("section", vec!["s.0", "s.1"]));
 }
 
-/// An array that stands twice in a call is one array (T28).
+/// An array that stands twice in a call is one array.
 #[test]
 fn bytes_that_stand_twice_in_a_call_move_once_and_count_once() {
     for uses in ["(a discard, a const)", "(a const, a discard)", "(a const, a const)"] {

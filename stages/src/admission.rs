@@ -1,4 +1,4 @@
-//! An admission: of all the work that asks it, only so much is under way at once.
+//! An admission: limits how much of the work that asks it runs at the same time.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

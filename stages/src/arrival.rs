@@ -1,4 +1,4 @@
-//! Arrivals that are owed: the work of a member that ends later, on another thread or on a device.
+//! Arrivals that are due later: the work of a member that ends on another thread or on a device.
 
 use std::sync::Arc;
 

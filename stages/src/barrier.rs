@@ -1,4 +1,4 @@
-//! A barrier beside the ring, at which the work of a stage may arrive instead (PL-10).
+//! A barrier outside the ring, where the work of a stage may arrive instead (PL-10).
 
 use std::sync::Arc;
 

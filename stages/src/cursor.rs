@@ -1,4 +1,4 @@
-//! The place of a member on one side: the stage that is next, and its round.
+//! The position of a member on one side: the next stage, and its round.
 
 use crate::word::Parity;
 

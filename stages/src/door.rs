@@ -1,4 +1,4 @@
-//! The door of a ring: participants wait there until the last has come, and are counted by their roles.
+//! The door of a ring: participants wait there until the last one has arrived, and are counted by their roles.
 
 use std::sync::{Arc, OnceLock};
 

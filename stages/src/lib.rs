@@ -1,13 +1,14 @@
-//! A FIFO of stages between producers and consumers, after `cuda::pipeline`, that never hangs on a peer that has gone.
+//! A FIFO of stages between producers and consumers, modelled on `cuda::pipeline`, that never hangs on a peer that is
+//! gone.
 //!
-//! A producer acquires the next stage, fills it and commits it; when all producers have, every consumer gets it, and
-//! releases it; when all consumers have, it is free again. A member that quits, panics or is dropped is waited for no
-//! more. A call that makes no sense is an error.
+//! A producer acquires the next stage, fills it and commits it. When all producers have, every consumer gets it and
+//! releases it; when all consumers have, it is free again. Nobody waits for a member that has quit, panicked or been
+//! dropped. Invalid calls are errors.
 //!
-//! Consumers of several rings may share an [`Admission`], which lets only so many of them work at once.
+//! Consumers of several rings may share an [`Admission`], which limits how many of them work at the same time.
 //!
 //! The crate is pure: no driver, clock or thread. A caller that blocks says how ([`Waiting`]). The crate does not
-//! know the contents of a stage: members map its index to a buffer. `stages/README.md` tells the state.
+//! know the contents of a stage: members map its index to a buffer. `stages/README.md` describes the state.
 //!
 //! # Example
 //! ```

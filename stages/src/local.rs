@@ -1,4 +1,4 @@
-//! The form for one thread, without any shared state (PL-09): batches of operations, in the order of their commits.
+//! A ring for one thread, without shared state (PL-09): batches of operations, in the order of their commits.
 
 use std::collections::VecDeque;
 use std::task::Waker;

@@ -1,4 +1,4 @@
-//! How members come to a ring: given, or counted while they join.
+//! How members get into a ring: given at once, or counted as they join.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why a call gave no stage.
+//! Why a call returned no stage.
 
 use std::fmt;
 

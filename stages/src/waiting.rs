@@ -1,4 +1,4 @@
-//! How a thread waits: the crate has no clock and no threads, so its caller gives it both.
+//! How a thread waits: the crate has no clock and no threads, so its caller provides both.
 
 use std::task::Waker;
 

@@ -1,4 +1,4 @@
-//! The word of one side of a stage: a barrier whose members may leave. `stages/README.md` tells its rules.
+//! The word of one side of a stage: a barrier whose members may leave. `stages/README.md` explains its rules.
 
 use std::fmt;
 

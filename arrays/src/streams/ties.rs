@@ -1,5 +1,5 @@
-//! Random programs, planned and run: the device of each computation, the one that it goes on behind in its stream, and
-//! the bytes that are moved are the same.
+//! Random programs, planned and run: the device of each computation, its predecessor in the stream, and the bytes that
+//! are moved are the same in both.
 
 use std::sync::Arc;
 

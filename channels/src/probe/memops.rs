@@ -1,4 +1,4 @@
-//! Finds out which stream memory operations work. Each is tried with a word that must hold the stream and with one
+//! Finds out which stream memory operations work. Each is tried with a word that must block the stream, and with one
 //! that must not.
 
 use std::sync::Arc;

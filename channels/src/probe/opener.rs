@@ -1,8 +1,8 @@
-//! A thread that lets the streams of a probe go when the probe stands still.
+//! A thread that releases the streams of a probe if the probe is stuck.
 //!
 //! Another thread of the program may make a call that waits for the whole device, such as `cuMemFree`. The driver keeps
-//! every other thread out until that call returns, and it cannot return while a stream waits for a word of a probe. So
-//! the probe's own next call would never return either.
+//! every other thread out until that call returns, which it cannot while a stream waits for a word of the probe. So the
+//! probe's own next call would never return either.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The equipment of an experiment: streams, pairs of buffers to copy between, and words that host and device share.
-//! The rig owns all of them, so a copy cannot outlive its memory. Submitting copies is therefore safe.
+//! The equipment of an experiment: streams, pairs of buffers to copy between, and words that host and device share. The
+//! rig owns all of them, so no copy can outlive its memory, and submitting copies is safe.
 #![allow(unsafe_code)] // the one file of the probe that touches raw memory
 
 use std::ptr::NonNull;

@@ -1,7 +1,6 @@
-//! The wait budget: a copy may keep the engine for as long as those above it may wait.
+//! The wait budget: how long a copy may keep the engine, because the copies above it accept to wait that long.
 //!
-//! It is one number, the time for which an urgent copy finds the engine taken. A copy costs the time of all its bytes
-//! ([`cost`]), if it goes whole.
+//! A budget is a time. A copy that goes whole costs the time of all its bytes ([`cost`]).
 //!
 //! | budget | of | is |
 //! |---|---|---|
@@ -9,22 +8,22 @@
 //! | stated | a copy below owners that all state one | the least that they state, or else the option `wait_budget_us` |
 //! | idle | a copy that would go by kernel, in a calm | the cost of `calm_bytes_max`, which is 0.2 ms |
 //!
-//! What goes by the floor or the idle budget is not added up: the next urgent copy waits for one such copy, or for one
-//! run of a stream. A stated budget is a promise, so what it is spent on is counted.
+//! Copies within the floor or the idle budget are not added up: the next urgent copy waits for one such copy, or for
+//! one run of copies of a stream. A stated budget is a promise, so what it is spent on is counted.
 //!
-//! A copy engine takes the streams that want it in turn. A turn ends at the stream's next memory operation, so with a
-//! write behind each copy it is one copy long (`reports/driver`, `turns`). Then an urgent copy waits for a turn of each
-//! stream of bulk, and not for all copies that these have queued:
+//! A copy engine serves the streams that want it in turn. A turn ends at the stream's next memory operation, so with a
+//! write behind each copy it is one copy long (`reports/driver`, `turns`). An urgent copy then waits for one turn of
+//! each stream of bulk, and not for all copies that these streams have queued:
 //!
-//! * Behind one stream it waits for the rest of the copy that runs.
+//! * Behind one stream it waits for the rest of the running copy.
 //! * Behind several it may wait for one turn more than there are streams. The next turn is settled when the copy before
-//!   it begins, and a stream that comes after that may be passed by once.
-//! * While the other direction is busy too, each turn takes longer, as [`cost`] supposes.
-//! * In a hardware queue that it shares with a stream of bulk it stands behind all copies that this one has queued. So
-//!   each stream needs a queue.
+//!   it begins, and a stream that arrives after that may be passed over once.
+//! * While the other direction is busy too, each turn takes longer, as [`cost`] assumes.
+//! * In a hardware queue that it shares with a stream of bulk, it stands behind all copies that this stream has queued.
+//!   So each stream needs its own queue.
 //!
-//! Chunks look at a word before each turn. So only the next one of each channel comes before an urgent copy, if it has
-//! begun to be fetched.
+//! Chunks check a word before each turn. So only the next chunk of each channel comes before an urgent copy, if the
+//! engine has already begun to fetch it.
 
 use channels::chunk::ENGINE_GAP;
 use hal::Nanos;

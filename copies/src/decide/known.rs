@@ -1,4 +1,4 @@
-//! The facts from which a decision is made, and its result.
+//! The facts on which a decision is based, and its result.
 
 use terms::{Direction, Priority};
 

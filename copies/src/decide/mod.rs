@@ -1,11 +1,11 @@
-//! The decision on the way of a copy. It is pure: it calls no driver, reads no clock and changes nothing.
+//! The decision which way a copy goes. It is pure: it calls no driver, reads no clock and changes nothing.
 //!
-//! [`decide`] gets the facts that are [`Known`] about a copy. It answers with a [`Plan`], or with the [`Question`]
-//! whose answer it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because a
-//! question to the driver costs a quarter of the copy on a thread that has slept for a while.
+//! [`decide`] gets the facts that are [`Known`] about a copy. It returns a [`Plan`], or the [`Question`] whose answer
+//! it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because on a thread that
+//! has slept for a while a question to the driver costs a quarter of the copy.
 //!
-//! In a lull, while no bulk is in flight on its engine, the most urgent copy meets none that is less urgent
-//! (`records/traffic.rs`). The first row that fits a copy decides:
+//! In a lull, while no bulk is in flight on the engine, an urgent copy has nothing to overtake (`records/traffic.rs`).
+//! The first matching row decides:
 //!
 //! | a copy | goes |
 //! |---|---|
@@ -25,10 +25,10 @@
 //! | with a budget that leaves bulk whole, if the kernel can | by a kernel that waits for nothing; guarded if bulk is |
 //! | that is left | urgently |
 //!
-//! Urgently is natively in its own stream, with its word raised until the copy has completed.
+//! *Urgently* means natively in its own stream, with its word raised until the copy has completed.
 //!
-//! A copy may keep the engine for as long as those above it may wait: that is its wait budget (`budget.rs`). It costs
-//! the time of all its bytes, if it goes whole.
+//! A copy may keep the engine for as long as the copies above it accept to wait: its wait budget (`budget.rs`). A copy
+//! that goes whole costs the time of all its bytes.
 //!
 //! | a gated copy | goes |
 //! |---|---|
@@ -39,26 +39,26 @@
 //! | while there are channels | in chunks, through the first of its channels in which no other stream waits |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! Chunks have their share of what is stated, and 45 us where nothing is. A kernel is guarded if the profile says so.
-//! The owners of copies to come state how long these may wait, or have the option `wait_budget_us` do so; it counts
-//! while it does not leave bulk whole.
+//! Chunks get their share of the stated budget, or 45 us if none is stated. A kernel is guarded if the profile says so.
+//! The owners of expected copies state how long these may wait; otherwise the option `wait_budget_us` applies, unless
+//! it leaves bulk whole.
 //!
-//! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
-//! being captured goes natively, as does one that finds no slot.
+//! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). If the stream is
+//! being captured, or no slot is free, the copy goes natively.
 //!
-//! Only the native way leaves addresses to the driver: a kernel would destroy the context where the driver refuses the
-//! copy, and where it reaches further (`reach.rs`). A native copy gets a ticket if it comes after copies that are less
-//! urgent ([`is_tracked`]).
+//! Only the native way lets the driver check the addresses: a kernel would destroy the context where the driver merely
+//! refuses the copy, and the driver reaches more memory (`reach.rs`). A native copy gets a ticket if it comes after
+//! copies that are less urgent ([`is_tracked`]).
 //!
-//! A copy goes early if it is the most urgent on its engine, the caller has named its direction and has not stated that
-//! the copy cannot begin yet, it comes after no less urgent copy, and its call may return before it has completed. The
-//! decision supposes that its memory is pinned, and that its stream is not being captured. If that is true, the full
-//! table gives the same plan. If it is not, the driver still gets the same call, and other copies are held off for the
-//! few microseconds that the copy was expected to take.
+//! A copy goes early if it is the most urgent on its engine, the caller has named its direction and has not said that
+//! it cannot begin yet, it follows no less urgent copy, and its call may return before it has completed. The decision
+//! then assumes that the memory is pinned and the stream is not being captured. If so, the full table gives the same
+//! plan. If not, the driver still gets the same call, and other copies are held back for the few microseconds that the
+//! copy was expected to take.
 //!
-//! Bulk goes by kernel wherever the kernel can make the copy. Measured on an H100 (`reports/latency`): beside bulk by
-//! kernel an urgent copy on the engine takes about as long as on an idle GPU, bulk keeps nine tenths of its bandwidth,
-//! and no copy waits in a hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that waits.
+//! Bulk goes by kernel whenever the kernel can make the copy. On an H100 (`reports/latency`), an urgent copy on the
+//! engine then takes about as long as on an idle GPU, bulk keeps nine tenths of its bandwidth, and no copy waits in a
+//! hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that waits.
 
 mod budget;
 mod known;

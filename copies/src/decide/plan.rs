@@ -1,4 +1,4 @@
-//! The ways of a copy, and the reasons for the native one.
+//! The ways that a copy can go, and the reasons for the native one.
 
 /// The reason why a copy went to the driver unchanged. `docs/reasons.md` has what a user can do about each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

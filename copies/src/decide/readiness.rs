@@ -1,4 +1,4 @@
-//! The time from which a copy holds others off: from its submission, or from the time at which it can begin.
+//! From when on a copy holds others back: from its submission, or from the time at which it can start.
 
 use crate::decide::Known;
 

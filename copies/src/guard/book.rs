@@ -1,4 +1,4 @@
-//! The copies that a carrier has under way.
+//! The copies that a carrier has in flight.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;

@@ -1,8 +1,8 @@
-//! The threads that may keep all others out of the driver, and the threads that are about to need it.
+//! Threads that may keep all others out of the driver, and threads that are about to need it.
 //!
-//! A copy that is taken over does not exist until the copy engine has been asked for it. If a thread keeps all others
-//! out of the driver before that, and waits there for that copy, it waits for ever. So the two exclude each other: each
-//! side first announces its step, and looks for the other side then.
+//! A copy that has been taken over does not exist until the copy engine has been asked for it. If a thread keeps all
+//! others out of the driver before that, and waits there for this very copy, it waits forever. So the two exclude each
+//! other: each side first announces its step, and then looks for the other side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

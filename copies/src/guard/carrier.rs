@@ -1,4 +1,4 @@
-//! A carrier: the streams and words over which copies of one application stream go by guarded kernel.
+//! A carrier: the helper streams and words through which copies of one application stream go by guarded kernel.
 #![allow(unsafe_code)] // launches are unsafe; the caller's promise is passed on
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};

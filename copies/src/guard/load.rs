@@ -1,4 +1,4 @@
-//! The bytes of a guarded launch: by its kernel, by the copy engine, and by a kernel without a guard.
+//! What a guarded launch copies: by its kernel, by the copy engine, or by a kernel without a guard.
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The guarded way of a bulk copy: a copy kernel beside the application's stream, which the copy engine replaces if the
-//! kernel finds no multiprocessor. `README.md` beside this file explains the protocol.
+//! Guarded bulk copies: a copy kernel runs in a helper stream, and the copy engine replaces it if it finds no free
+//! multiprocessor. `README.md` in this folder explains the protocol.
 
 mod book;
 mod callers;

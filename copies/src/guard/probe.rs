@@ -1,7 +1,7 @@
-//! Finds out whether kernels of one stream pass those of another stream that wait.
+//! Finds out whether kernels of one stream can pass waiting kernels of another stream.
 //!
-//! With one hardware queue for all kernels (`CUDA_DEVICE_MAX_CONNECTIONS=1`) a copy kernel that waits for its stream's
-//! earlier work holds up all later kernels. The earlier work may wait for one of those.
+//! With one hardware queue for all kernels (`CUDA_DEVICE_MAX_CONNECTIONS=1`), a copy kernel that waits for earlier work
+//! of its stream holds up all later kernels, and the earlier work may wait for one of those.
 
 use std::sync::Arc;
 

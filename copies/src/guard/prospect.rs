@@ -1,5 +1,5 @@
-//! The copies that have not begun, before a call that keeps the rescuer out of the driver, before memory is freed, and
-//! before the layer closes.
+//! Looks at copies that have not started, before a call that would keep the rescuer out of the driver, before memory is
+//! freed, and before the layer closes.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The rescuer's work on a carrier: it finds that a copy is overdue, takes the carrier over, and has the copy engine
-//! make the copies that no kernel makes.
+//! The rescuer: it finds that a copy is overdue, takes its carrier over, and has the copy engine make the copies that
+//! no kernel makes.
 #![allow(unsafe_code)] // copies and launches are unsafe; the promise is that of the caller that asked for the copy
 
 use hal::{Error, Nanos, Result};

@@ -1,4 +1,4 @@
-//! The scout: a small copy that goes ahead of a rescue. If it gets through the copy queues, the rescue does too.
+//! The scout: a small probe copy ahead of a rescue. If it gets through the copy queues, so does the rescue.
 #![allow(unsafe_code)] // the scout owns the memory that it copies between
 
 use std::sync::Arc;

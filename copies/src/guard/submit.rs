@@ -1,4 +1,4 @@
-//! Puts a copy onto a carrier, and its stream behind the copy.
+//! Submits a copy to a carrier, and makes its stream wait for the copy.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::Refusal;

@@ -1,4 +1,4 @@
-//! The words of one carrier (`copies/src/guard`), and their protocol. The kernel's side is in `copy.cu`.
+//! The words of one carrier (`copies/src/guard`) and their protocol. The kernel implements its side in `copy.cu`.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The copy kernel's host side: loading it, and launching descriptors.
+//! The host side of the copy kernel: loads it, and launches it on descriptors.
 //!
-//! nvcc makes `copy.ptx` from `copy.cu`. The driver compiles the PTX when it loads it. A driver that is too old for it
-//! refuses, and all copies go by engine.
+//! nvcc compiles `copy.cu` to `copy.ptx`, and the driver compiles the PTX when it loads it. If the driver is too old
+//! for it, loading fails and the copy engine makes all copies.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 pub(crate) mod handshake;

@@ -1,4 +1,4 @@
-//! The unfinished copies of ours that a stream's next copy comes after.
+//! The unfinished copies of the layer that the next copy of a stream comes after.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};

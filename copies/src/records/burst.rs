@@ -1,22 +1,21 @@
-//! Bursts: urgent copies of one stream that follow each other closely and share one raise.
+//! Bursts: urgent copies of one stream in close succession, which share one raise.
 //!
 //! Each completion write costs the device 1.4 us, a third of the time of a 64 KiB copy, and the host several driver
-//! calls. So only every eighth copy of a stream gets a ticket, and one in four of those while the word
-//! stays up from one ticket to the next. The completion of the others is estimated. Copies after an outstanding ticket
-//! complete a moment after it, by the time that such copies take. If a ticket is done on time, and no bulk goes in
-//! chunks, later copies are taken to complete in the time that they take. An estimate is good enough: a word expresses
-//! preference, never correctness, and handles of such copies ask the stream.
+//! calls. So only every eighth copy of a stream gets a ticket, and one in four of those while the word stays up from
+//! one ticket to the next. The completion of the others is estimated. Copies after an outstanding ticket complete a
+//! moment after it, by the time that such copies take. If a ticket is done on time, and no bulk goes in chunks, later
+//! copies are assumed to complete in the time that they take. An estimate is good enough: a word expresses preference,
+//! never correctness, and handles of such copies ask the stream.
 //!
-//! The copies share a [`Hold`] on each engine. It is raised once, lengthened by each copy, and lowered by the watcher.
-//! Such a copy costs its caller the lock around the burst twice, and no call, allocation or clock beyond its own.
+//! The copies share a [`Hold`] on each engine. It is raised once, extended by each copy, and lowered by the watcher.
+//! Such a copy takes the lock of the burst twice, and needs no driver call, allocation or clock beyond its own.
 //!
-//! A burst also keeps the *trust* in its stream: whether copies can begin when they are submitted. A copy that still
-//! waits for earlier work of its stream must not hold other copies back (traps T1, T2). To ask first would cost each
-//! urgent copy a microsecond, and most can begin at once. So copies of a trusted stream raise at submission. If one
-//! does not complete in the time that it and all copies pending beside it should take, it is doubted: its word is
-//! lowered at once. The next copies of the stream are then submitted with care: behind a marker, which raises for them
-//! when they can begin. A caller that knows whether a copy can begin states it ([`crate::copy::Request::ready`]), and
-//! its word counts in place of the trust.
+//! A burst also keeps the *trust* in its stream: whether copies can start when they are submitted. A copy that still
+//! waits for earlier work of its stream must not hold back other copies (traps T1, T2). Asking first would cost each
+//! urgent copy a microsecond, and most can start at once, so copies of a trusted stream raise at submission. If a copy
+//! does not complete in the time that it and all copies pending with it should take, it is suspect: its word is lowered
+//! at once. The next copies of the stream are submitted with care: behind a marker, which raises for them when they can
+//! start. If the caller states whether a copy can start ([`crate::copy::Request::ready`]), that overrides the trust.
 
 use hal::Nanos;
 use terms::{Direction, Priority};

@@ -1,4 +1,4 @@
-//! Counts, bytes and latencies so far.
+//! Running counts, bytes and latencies.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The streams of a layer that have kernels, beside the hardware's queues for them.
+//! How many streams of a layer launch kernels, compared with the hardware queues for kernels.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

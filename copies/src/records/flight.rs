@@ -1,4 +1,4 @@
-//! A copy on its way that has a ticket of its own.
+//! In-flight copies that have a ticket of their own.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
-//! A hold: a raised word for the copies of one stream that have no tickets of their own.
+//! A hold: a raised word for those copies of one stream that have no ticket of their own.
 //!
-//! A hold is *needed* while a caller is inside the driver with such a copy, while such copies come after a ticket that
-//! is not done, and until the time at which the last of them should be complete.
+//! A hold is *needed* while a caller is inside the driver with such a copy, while such copies follow a ticket that is
+//! not done, and until the last of them should be complete.
 
 use hal::Nanos;
 use semaphores::Pending;

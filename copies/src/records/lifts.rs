@@ -1,12 +1,11 @@
-//! The copies on their way that wait at a word, and the lifts of some of them.
+//! In-flight copies that wait at a word, and the lifts of some of them.
 //!
-//! A copy is found by its ticket. It is here from before its submission until the watcher has seen it complete, and its
-//! lift ends with it.
+//! A copy is found by its ticket. It is listed from before its submission until the watcher has seen it complete, and
+//! its lift ends then.
 //!
-//! A copy kernel looks at a word of its own too, by which it is lifted alone. There are few such words. A copy by
-//! kernel that finds none left, and one in a channel, is lifted with all that wait at the word of its level. If a
-//! submission fails half-way, a kernel may still look at a word that another copy has by then. It then passes with that
-//! one.
+//! A copy kernel also checks a word of its own, through which it can be lifted alone. There are few such words. If none
+//! is free, and for a copy in a channel, all copies that wait at the word of the same level are lifted. If a submission
+//! fails half-way, a kernel may still check a word that belongs to another copy by then, and passes with that copy.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The records of a context: tickets, copies under way, bursts, counters, the trace. No code here calls the driver or
-//! reads a clock.
+//! The records of a context: tickets, in-flight copies, bursts, counters and the trace. No code here calls the driver
+//! or reads a clock.
 
 mod ahead;
 mod burst;

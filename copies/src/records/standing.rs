@@ -1,10 +1,10 @@
-//! Whether copies may raise words, and the reasons why not.
+//! Whether copies may raise words, and if not, why.
 //!
-//! The layer stands aside when it has stood down after too many rescues, when it has left the context, and when a copy
-//! is lost. A lost copy is one that the layer had accepted, and that neither a kernel nor the copy engine has made,
-//! because the driver refused again and again. A thread that waits for it goes on, because no thread may wait for ever,
-//! but the bytes are missing. So the context fails from then on, as it does natively after a copy or a kernel has
-//! failed on the device: with the same code, for good, in every call that goes through the layer.
+//! They may not after the layer has stood down because of too many rescues, after it has left the context, and after a
+//! copy was lost. A lost copy is one that the layer had accepted, and that neither a kernel nor the copy engine has
+//! made because the driver refused again and again. Threads that wait for it continue, because no thread may wait
+//! forever, but the bytes are missing. So from then on the context fails as it does natively after a copy or kernel has
+//! failed on the device: with the same code, permanently, in every call that goes through the layer.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

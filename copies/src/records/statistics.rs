@@ -1,4 +1,4 @@
-//! The counts of a context, as users read them.
+//! The counts of a context in the form that users read.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The ways of copies in words, at the level debug.
+//! Log messages about the ways of copies, at the level debug.
 
 use crate::decide::Plan;
 

@@ -1,4 +1,4 @@
-//! The times of every copy, for a picture; recorded only if the option `trace` is on.
+//! The times of every copy, for a picture; recorded only with the option `trace`.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

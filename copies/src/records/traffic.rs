@@ -1,16 +1,17 @@
-//! The traffic of an engine: the copies to come, which streams and other owners have reserved, and those in flight.
+//! The traffic of an engine: the copies in flight, and the copies to come, which streams and other owners have
+//! reserved.
 //!
-//! A reservation has a priority, and the wait for bulk that its owner states. An open stream makes one for each
-//! priority that it copies with, and an expectation one ([`crate::Expected`]), whoever holds it: tasks, pipelines, a
-//! program. A copy learns from them whether it can overtake another or be overtaken, and for how long it may keep the
-//! engine.
+//! A reservation has a priority, and the wait for bulk that its owner accepts. An open stream makes one for each
+//! priority that it copies with. An expectation ([`crate::Expected`]) is one reservation, whether a task, a pipeline or
+//! the program holds it. From the reservations a copy learns whether it can overtake another copy or be overtaken, and
+//! how long it may keep the engine.
 //!
 //! A copy never overtakes a copy of its own stream. So the reservations of a stream count only for other streams, and a
-//! program whose copies all go through one stream is left alone.
+//! program that copies in one stream only is left alone.
 //!
-//! Bulk is counted by its own callers, and the watcher sees it end. While none is in flight there is a *lull*: an
-//! urgent copy has no copy to hold off, and goes like one that is alone. While no urgent copy has gone for some time
-//! there is a *calm*: bulk need not give way.
+//! The submitters of bulk count it, and the watcher sees it end. While none is in flight there is a *lull*: an urgent
+//! copy has nothing to hold back, and goes like a copy that is alone. While no urgent copy has gone for some time there
+//! is a *calm*: bulk need not yield.
 
 mod book;
 #[cfg(all(test, loom))]

@@ -1,4 +1,4 @@
-//! A batch: copies and sets without an order among them, and the pinned memory from which the kernel reads them.
+//! A batch: unordered copies and sets, and the pinned memory from which the kernel reads them.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::ops::Range;

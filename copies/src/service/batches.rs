@@ -108,7 +108,7 @@ impl Batches {
         }
     }
 
-    /// Takes back a batch that was submitted. No other batch gets its memory before its launch has completed (T22).
+    /// Takes back a batch that was submitted. No other batch gets its memory before its launch has completed.
     /// A batch that was not launched has no ticket either, but then no other part of the layer has a share in it.
     pub(crate) fn keep(&self, batch: Arc<Batch>, was_launched: bool, ticket: Option<Ticket>) {
         if was_launched {

@@ -1,4 +1,4 @@
-//! A copy or a set of a batch, and the pieces that the kernel makes of it.
+//! A copy or set in a batch, and the pieces into which the kernel divides it.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::ops::Range;

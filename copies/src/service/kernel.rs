@@ -1,6 +1,6 @@
-//! The service kernel's host side: loading it, and launching batches.
+//! The host side of the service kernel: loads it, and launches batches.
 //!
-//! nvcc makes `service.ptx` from `service.cu`. A driver that refuses it leaves the copy kernel as it is.
+//! nvcc compiles `service.cu` to `service.ptx`. A driver that refuses it can still load the copy kernel.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The allocations of a batch's copies. Most copies lie in those of earlier ones, and a question to the driver costs
-//! more than such a copy.
+//! The allocations that the copies of a batch touch. Most copies are in allocations of earlier ones, and asking the
+//! driver costs more than such a copy.
 
 use std::ops::Range;
 

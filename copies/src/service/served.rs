@@ -1,4 +1,4 @@
-//! A batch on its way.
+//! A batch in flight.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Areas of the program's address space in which no access faults for lack of a file: private memory without one. Where
-//! the pages of such an area are in memory, and one of them may be accessed, a thread of ours may access all.
+//! Areas of the program's address space in which no access can fault for lack of a file: private memory that maps none.
+//! If the pages of such an area are in memory and one of them may be accessed, threads of the layer may access all.
 #![allow(unsafe_code)] // asks the system about addresses
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! One copy in pieces: each is moved between the program's memory and a slot by one thread.
+//! One copy in pieces: one thread moves each piece between the program's memory and a slot.
 #![allow(unsafe_code)] // moves bytes between addresses
 
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};

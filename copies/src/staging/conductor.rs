@@ -1,4 +1,4 @@
-//! The thread that makes a staged copy: it gives pieces to the threads, and slots to the device, in order.
+//! The thread that makes a staged copy: it hands pieces to the pool's threads, and slots to the device, in order.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::collections::VecDeque;

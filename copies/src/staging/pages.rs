@@ -1,4 +1,5 @@
-//! Pages of a program's memory: made present before a thread of ours touches them, so that no such thread faults.
+//! Pages of the program's memory: made present before a thread of the layer touches them, so that no such thread
+//! faults.
 #![allow(unsafe_code)] // advice to the system about addresses
 
 use super::areas::Areas;

@@ -1,4 +1,4 @@
-//! Pinned memory of ours: mapped, faulted in, and then pinned, because pinning holds locks of the system that other
+//! Pinned memory of the layer: mapped, faulted in, and only then pinned, because pinning holds system locks that other
 //! processes wait for.
 #![allow(unsafe_code)] // maps memory
 

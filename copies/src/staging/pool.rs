@@ -1,4 +1,4 @@
-//! The threads that fill and empty slots. They call no driver.
+//! The threads that fill and empty slots. They never call the driver.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Slots of pinned memory, between the program's memory and the device.
+//! Pinned staging buffers (slots) between the program's memory and the device.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

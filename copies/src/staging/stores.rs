@@ -1,4 +1,4 @@
-//! Copies from memory to memory.
+//! Copies from memory to memory, by ordinary or by streaming stores.
 #![allow(unsafe_code)] // moves bytes between addresses
 
 use terms::Direction;

@@ -1,4 +1,4 @@
-//! Answers to the questions of a decision: from the streams, and from the driver.
+//! Answers the questions of a decision, from the streams' state or from the driver.
 
 use hal::Nanos;
 use terms::Direction;

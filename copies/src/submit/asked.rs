@@ -1,4 +1,4 @@
-//! The steps of a copy around its decision: asked, placed, planned.
+//! The stages of a copy around its decision: asked, placed, planned.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Several copies without an order among them, as one: their places, and their descriptors for a kernel.
+//! Several unordered copies, submitted as one: where their bytes are, and their descriptors for a kernel.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! In chunks through a channel.
+//! In chunks, through a channel.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Refusal, Shape, Submission, chunk};

@@ -1,4 +1,4 @@
-//! The end of every submission.
+//! The end of every submission: counts it, and makes the handle.
 
 use std::sync::Arc;
 

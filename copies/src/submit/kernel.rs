@@ -1,4 +1,4 @@
-//! By copy kernel: in the stream of the copy, or guarded beside it (`guard/README.md`).
+//! By copy kernel: in the copy's own stream, or guarded in a helper stream (`guard/README.md`).
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;

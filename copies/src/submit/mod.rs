@@ -1,4 +1,4 @@
-//! Submission: answers the questions of a decision, and carries its plan out.
+//! Submission: answers the questions of a decision, and carries out its plan.
 //!
 //! | file | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The native way: the driver's own call, for copies that are alone, and for those that no other way can make.
+//! The native way: the driver's own call, for copies that are alone, and for those that can go no other way.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on; the tests make some
 
 use channels::{Shape, copy_shape};

@@ -1,4 +1,4 @@
-//! Asks the driver for the places of a copy's bytes.
+//! Asks the driver where the bytes of a copy are.
 
 use hal::{Driver, MemoryKind, PointerInfo};
 use terms::Direction;

@@ -1,4 +1,4 @@
-//! A batch of the copy service (`service/`), or of a program's call: it goes as one copy of all its bytes.
+//! Submits a batch of the copy service (`service/`), or of a program's call, as one copy of all its bytes.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::cell::Cell;

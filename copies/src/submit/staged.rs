@@ -1,4 +1,4 @@
-//! Through pinned slots that several threads fill or empty (`staging/README.md`).
+//! Through pinned slots, which several threads fill or empty (`staging/README.md`).
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Copies with a ticket of their own, from the raise to the hand-over to the watcher.
+//! Copies with a ticket of their own, from the raise until the watcher takes over.
 #![allow(unsafe_code)] // copies are unsafe; the tests make some
 
 use std::sync::Arc;

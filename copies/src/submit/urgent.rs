@@ -1,7 +1,7 @@
 //! Urgent copies: the driver's own call, with the word raised until the copy has completed.
 //!
-//! Most urgent copies go behind the last ticket of their stream, and their completion is estimated from it. A ticket
-//! for each copy would cost a burst a third of its speed.
+//! Most urgent copies follow the last ticket of their stream, and their completion is estimated from it. A ticket for
+//! each copy would cost a burst a third of its speed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use hal::{Nanos, Result};

@@ -1,4 +1,4 @@
-//! The watcher's view of one engine.
+//! What the watcher knows of one engine.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! The watcher: one thread that sees copies complete, lowers words, rescues waiting copies, and keeps the bound on
+//! The watcher: one thread that sees copies complete, lowers words, rescues waiting copies, and enforces the bound on
 //! starvation.
 //!
-//! It gets no driver, so it never calls one: it reads words that streams write, and stores to words that streams read.
-//! So it makes progress while all other threads are stuck inside the driver, which is when it is needed. `README.md`
-//! beside this file has its states and races.
+//! It is given no driver, so it cannot call one: it reads words that streams write, and stores to words that streams
+//! read. So it makes progress even while all other threads are stuck in the driver, which is when it is needed.
+//! `README.md` in this folder describes its states and races.
 
 mod engine;
 mod sleep;

@@ -1,5 +1,5 @@
-//! The watcher's sleep. In virtual time it waits for a condition. In real time it spins while urgent copies keep
-//! coming, and naps otherwise.
+//! How the watcher sleeps. In virtual time it waits for a condition. In real time it spins while urgent copies keep
+//! coming, and otherwise naps.
 
 use channels::attention::Attention;
 use hal::{Host, Nanos};

@@ -1,4 +1,4 @@
-//! The state of a thread of the program that calls into code of ours.
+//! The state of a program's thread that calls into the layer's code: preserved, as the program left it.
 #![allow(unsafe_code)] // the C library's and the processor's state of a thread
 
 use std::ffi::c_int;

@@ -1,4 +1,4 @@
-//! A mistake in a text that a person has written, and its place in the text.
+//! A mistake in a text that a person has written, with its position.
 
 use std::fmt;
 use std::ops::Range;

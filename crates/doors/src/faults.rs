@@ -1,5 +1,5 @@
-//! Faults that a program handles itself: a collector lifts the write barrier of a page, a reader of a mapped file copes
-//! with its end. Such a fault has to come in the program's own thread.
+//! Faults that a program handles itself: a garbage collector lifts the write barrier of a page, a reader of a mapped
+//! file handles its end. Such a fault has to occur in the program's own thread.
 #![allow(unsafe_code)] // questions to the kernel
 
 use std::sync::atomic::{AtomicBool, Ordering};

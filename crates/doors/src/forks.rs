@@ -1,4 +1,4 @@
-//! Forks of the process: of all threads, the child has only the one that forked.
+//! Forks of the process: the child has only the thread that forked.
 #![allow(unsafe_code)] // the C library's list of functions that a child calls
 
 use std::sync::Once;

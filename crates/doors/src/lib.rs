@@ -1,18 +1,19 @@
-//! The doors between a process and its surroundings, one for each kind of traffic. The libraries are guests in
-//! programs that they know nothing about, so a door never harms the program around it.
+//! What a library does with the process around it, one module for each kind: messages, files, environment variables,
+//! forks, threads. The libraries are guests in programs that they know nothing about, so nothing here harms the
+//! program.
 //!
-//! | file | traffic |
+//! | file | content |
 //! |---|---|
 //! | `messages.rs` | messages, to the program's own callback or else to standard error |
-//! | `caller.rs` | the state of a thread of the program that calls into code of ours |
+//! | `caller.rs` | the state of a program's thread that calls into the layer, which is preserved |
 //! | `listener.rs` | the thread that calls the program's callback |
 //! | `panics.rs` | panics of the layer, which become messages |
-//! | `descriptor.rs` | writes to a descriptor, at once or not at all |
+//! | `descriptor.rs` | writes to a descriptor that never block |
 //! | `file.rs` | reading and writing files |
-//! | `fault.rs` | mistakes in a text, with their place |
+//! | `fault.rs` | mistakes in a text, with their position |
 //! | `faults.rs` | whether the program handles faults in its memory |
 //! | `forks.rs` | whether this process is the child of another one |
-//! | `variable.rs` | variables that name files, and one that is set |
+//! | `variable.rs` | environment variables that name files, and one that is set |
 //! | `threads.rs` | threads, which inherit nothing from the thread that starts them |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`

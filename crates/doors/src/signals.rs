@@ -1,4 +1,4 @@
-//! Keeps the signals that a write raises from the program while a message is written.
+//! Shields the program from the signals that writing a message may raise.
 #![allow(unsafe_code)] // signal masks
 
 use std::ffi::c_int;

@@ -121,7 +121,7 @@ impl fmt::Display for Code {
 }
 
 /// A failed driver call: its name, its code, and possibly a detail.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     code: Code,
     call: &'static str,
@@ -154,6 +154,13 @@ impl Error {
     }
 }
 
+/// As [`fmt::Display`]: a program whose `main` returns the error prints its cause and its cure.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} failed: {}", self.call, self.code)?;
@@ -177,6 +184,7 @@ mod tests {
         assert_eq!(plain.to_string(), "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
         let detailed = Code::NO_DEVICE.at("cuInit").because("install the NVIDIA driver");
         assert!(detailed.to_string().ends_with("install the NVIDIA driver"));
+        assert_eq!(format!("{detailed:?}"), detailed.to_string(), "it is what a failed main prints");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The values that nobody has to choose, as they were measured: constants of a deployment, which tests change.
+//! Measured values that users need not choose: constants of a deployment, which tests change.
 
 use channels::share::ShareOptions;
 use channels::watchdog::RESCUES;

@@ -1,4 +1,4 @@
-//! The hardware's queues for kernels, of which the driver has as many as a variable says when it starts.
+//! The hardware's kernel queues. When it starts, the driver creates as many as an environment variable says.
 
 /// The variable. It sets the queues for copies too, unless the other one does.
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";

@@ -1,4 +1,4 @@
-//! Options of the past. To set one has no effect and is no error: a message says so, and names its successor.
+//! Retired options. Setting one has no effect and is not an error; a message names its successor.
 
 /// The names, by their successor or the reason why they have none.
 const RETIRED: &[(&[&str], &str)] = &[

@@ -1,4 +1,4 @@
-//! The sources of options: the program's own settings, a file, variables.
+//! Where options come from: the program's own settings, a file, environment variables.
 
 use std::fmt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::{unlisted, variables};
 
 /// An option with a fault.
 #[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct OptionError {
     /// The option's name.
     pub name: String,
@@ -24,6 +24,13 @@ pub struct OptionError {
     pub value: String,
     /// The values that the option takes; if there is no such option, the nearest one.
     pub expected: String,
+}
+
+/// As [`fmt::Display`]: a program whose `main` returns the error prints its cause and its cure.
+impl fmt::Debug for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for OptionError {

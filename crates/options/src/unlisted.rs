@@ -1,6 +1,6 @@
-//! Values of the profile that tests set by name, and nobody else: the one variable `OVERTAKE_UNLISTED` has them, as
-//! `NAME=VALUE,NAME=VALUE`. They are no options: the list of options has none of them, and a warning says that the
-//! variable is set. A fault in it is a warning too.
+//! Values of the profile that only tests set, by name, through the variable `OVERTAKE_UNLISTED`
+//! (`NAME=VALUE,NAME=VALUE`). They are not in the list of options, and a warning says that the variable is set.
+//! Mistakes in it are warnings too.
 
 use doors::fault::{Fault, Source};
 use semaphores::Kind as Emulation;

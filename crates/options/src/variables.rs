@@ -1,5 +1,5 @@
-//! The variables of this project, and warnings of unknown ones: without them a misspelt variable would have no effect,
-//! and no message.
+//! The environment variables of this project, and warnings about unknown ones: otherwise a misspelt variable would
+//! silently have no effect.
 
 use crate::retired::successor;
 use crate::tunable::TUNABLES;

@@ -1,5 +1,4 @@
-//! `cuGetProcAddress`: the driver answers first. Where its answer is the function that a hook stands for, the program
-//! gets the hook instead.
+//! `cuGetProcAddress`: the driver answers first. If its answer is a hooked function, the program gets the hook instead.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 

@@ -1,12 +1,12 @@
-//! Loading ahead of need. A driver loads kernels lazily by default, each at its first launch, and a load is a barrier:
-//! the copies of all streams behind it wait for the bulk that is under way (`launch.rs`). So a module that arrives has
-//! all its kernels loaded at once, if they are few: the program then meets one barrier where it would meet one for each
-//! kernel. Modules with more kernels stay lazy, because a program may use only some of those, and loaded kernels take
-//! time and device memory.
+//! Loads kernels ahead of need. By default a driver loads kernels lazily, each at its first launch, and a load is a
+//! barrier: the copies of all streams behind it wait for the bulk in flight (`launch.rs`). So when a module arrives
+//! that has few kernels, all of them are loaded at once: the program meets one barrier instead of one for each kernel.
+//! Modules with more kernels stay lazy, because a program may use only some of them, and loaded kernels cost time and
+//! device memory.
 //!
-//! By default only a library that comes before the program's first launch is loaded so. CUDA's runtime loads it in that
-//! very launch, so the program meets the barrier there in any case, and no kernel of it can wait for a later step of
-//! the thread that loads.
+//! By default this happens only for a library that arrives before the program's first launch. CUDA's runtime loads it
+//! during that launch, so the program meets the barrier there in any case, and no kernel of the library can be waiting
+//! for a later step of the loading thread.
 #![allow(unsafe_code)] // calls of the driver by address
 
 use std::ffi::{CStr, c_void};

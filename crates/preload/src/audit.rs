@@ -1,6 +1,6 @@
 //! The library as an audit module of the loader (`LD_AUDIT`). It redirects requests for the driver to this same file,
-//! so that the program loads it under the driver's name. The module itself lies in a namespace of its own and does
-//! nothing else.
+//! so that the program loads it under the driver's name. The module itself lives in its own namespace and does nothing
+//! else.
 #![allow(unsafe_code)] // the loader calls C functions
 
 use std::ffi::{CStr, c_char, c_uint, c_void};

@@ -1,4 +1,4 @@
-//! The loader's cache of libraries, `/etc/ld.so.cache`: only the parts that give the paths of a file name.
+//! The loader's cache of libraries, `/etc/ld.so.cache`: only the parts that map a file name to paths.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Copies of one dimension between host and device, and the functions that all hooks of copies share.
+//! One-dimensional copies between host and device, and the functions that all hooks of copies share.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! The number of calls of each entry point, with and without a look of the layer.
+//! How often each entry point was called, with and without the layer looking at the call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! The real driver: the object of the process that it is, a handle of it, and the layer's own access to it.
+//! The real driver: which object of the process it is, a handle to it, and the layer's own access to it.
 #![allow(unsafe_code)] // a library handle with a lookup of our own
 
 use std::ffi::{CStr, CString, OsStr, c_void};

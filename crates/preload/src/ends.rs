@@ -1,6 +1,6 @@
-//! Functions whose names say that something ends, and that have no hook: each with the reason. A handle that has ended
-//! may come again for another thing, and memory that has gone must not be copied to or from. So every other function of
-//! that kind is hooked, and the test fails for a name that is neither.
+//! Functions whose names say that something ends, and that have no hook, each with the reason. The handle of an ended
+//! thing may be reused for another one, and freed memory must not be copied to or from. So every other function of this
+//! kind is hooked, and a test fails for a name that is neither.
 
 use crate::forward::FORWARDED;
 use crate::rows::ROWS;

@@ -1,4 +1,4 @@
-//! The fence between the program and the layer: the layer may panic, and the program still gets the result of its call.
+//! The fence between the program and the layer: if the layer panics, the program still gets the result of its call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

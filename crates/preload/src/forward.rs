@@ -1,4 +1,4 @@
-//! The entry points that are only exported: each jumps to the driver's function with all arguments as they are.
+//! The entry points that are only exported: each jumps to the driver's function and leaves all arguments as they are.
 #![allow(unsafe_code)] // machine code
 
 use std::arch::naked_asm;

@@ -1,4 +1,4 @@
-//! The hooked entry points, one for each hooked row. Each hands its arguments to the handler of the row's plain name,
+//! The hooked entry points, one for each hooked row. Each passes its arguments to the handler of the row's plain name,
 //! with a closure that makes the real call of the same variant.
 #![allow(unsafe_code)] // C functions
 

@@ -1,11 +1,11 @@
-//! First launches. The driver loads kernels lazily by default, so the first launch of a kernel may load it. A driver
-//! that needs memory for that waits for everything in the context, and lets no other thread in meanwhile. If the device
-//! then waits for a copy that only the rescuer can make, the program hangs. So the layer hears of the first launch of
-//! every kernel and graph, as it hears of a load.
+//! First launches. By default the driver loads kernels lazily, so the first launch of a kernel may load it. If the
+//! driver needs memory for that, it waits for everything in the context, and keeps all other threads out meanwhile. If
+//! the device then waits for a copy that only the rescuer can make, the program hangs. So the layer is told of the
+//! first launch of every kernel and graph, as of a load.
 //!
-//! The call itself waits for little. But all that is submitted behind it, in any stream, begins when all that was
+//! The call itself hardly waits. But everything submitted after it, in any stream, starts only when everything
 //! submitted before it has ended, in every stream (`reports/driver`, `first-launches`). So an urgent copy waits once
-//! for the bulk that was under way, and no order of ours can change that. A report counts such launches.
+//! for the bulk in flight, and the layer cannot reorder that. A report counts such launches.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 

@@ -1,8 +1,8 @@
 //! The drop-in: a library between a CUDA program and its driver. Unmodified programs get copy priorities from it.
 //!
-//! Any of three ways brings this one file into a program: preloading (`LD_PRELOAD`), the driver's name on the library
-//! path (a *shadow*), or an audit module of the loader (`LD_AUDIT`). `README.md` beside this file has the states of the
-//! drop-in, and the reason for each trick.
+//! This one file gets into a program in one of three ways: preloading (`LD_PRELOAD`), the driver's name on the library
+//! path (a *shadow*), or as an audit module of the loader (`LD_AUDIT`). `README.md` in this folder describes the states
+//! of the drop-in, and explains each trick.
 //!
 //! | file | content |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! The hooks besides copies: the driver's start, contexts that are made, contexts and streams that end, calls that may
-//! block, captures. The real call is always made with the program's arguments, and the program gets its result.
+//! Hooks other than copies: the start of the driver, creation and end of contexts and streams, calls that may block,
+//! captures. The real call is always made with the program's arguments, and the program gets its result.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! The places of the driver's library where the loader's own answer is this library: those that the loader would search
+//! Where the driver's library is when the loader's own answer is this library: the places that the loader would search
 //! next.
 
 use std::ffi::{CString, OsStr};

@@ -1,5 +1,5 @@
 //! The exported `dlsym`. A program that looks up a hooked function of the driver gets the hook; every other lookup gets
-//! the answer of the next `dlsym`: glibc's, or that of an interposer behind this library.
+//! the answer of the next `dlsym`, which is glibc's or that of an interposer loaded after this library.
 #![allow(unsafe_code)] // machine code and C strings
 
 use std::arch::naked_asm;

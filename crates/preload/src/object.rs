@@ -1,5 +1,5 @@
-//! The shared objects of this process, found without allocating: their addresses and names, which of them is this
-//! library, and which is a driver.
+//! The shared objects of this process, found without allocating: their addresses and names, which one is this library,
+//! and which one is a driver.
 #![allow(unsafe_code)] // the loader hands out C structures
 
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,4 +1,4 @@
-//! Calls that are only counted: those of hooked functions without a handler.
+//! Hooked functions without a handler: their calls are only counted.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(dead_code)] // a handler of the same name stands before it
 #![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's

@@ -1,4 +1,5 @@
-//! A range of addresses in one word, so that no thread reads a half of it.
+//! Where a shared object is mapped: this library, or the driver. Cached in one word, so that no thread reads half a
+//! range.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

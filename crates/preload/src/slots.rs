@@ -1,4 +1,4 @@
-//! The addresses of the real functions: one word for each row and each forwarded name, filled on first use.
+//! The addresses of the real functions: one word for each row and each forwarded name, filled at first use.
 #![allow(unsafe_code)] // entry points without a Rust body
 
 use std::ffi::{CStr, c_void};

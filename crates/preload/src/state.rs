@@ -1,4 +1,4 @@
-//! The state of the drop-in in one process. `README.md` has the picture.
+//! The state of the drop-in in one process. `README.md` draws it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};

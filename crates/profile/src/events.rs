@@ -1,4 +1,4 @@
-//! The bytes of a buffer as events.
+//! Decodes the bytes of a buffer into events.
 
 /// Bytes of an event: `overtake_event` in `overtake_profile.cuh`.
 pub(super) const EVENT_BYTES: usize = 32;

@@ -1,4 +1,4 @@
-//! The events of kernels, batch by batch, with the kernels' names.
+//! Collects the events of kernels, batch by batch, with the kernels' names.
 
 use std::fmt;
 use std::sync::Mutex;

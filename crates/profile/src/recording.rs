@@ -7,7 +7,7 @@ use super::events::{CAPACITY_AT, HEADER_BYTES};
 use super::store::{Buffers, Store, UnderWay};
 
 /// A batch in a stream, from [`super::Profiler::begin`] on. When it is dropped, its events are fetched behind the work
-/// that is in the stream then. The batch keeps its buffer until they have come (T22).
+/// that is in the stream then. The batch keeps its buffer until they have come.
 #[must_use = "the batch ends when it is dropped"]
 pub struct Recording<'p> {
     store: &'p Store,

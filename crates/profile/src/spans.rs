@@ -1,4 +1,4 @@
-//! The launches of a batch, put together from the events of their blocks.
+//! The launches of a batch, assembled from the events of their blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The buffers of a profiler, and the events that have come.
+//! The buffers of a profiler, and the events that have arrived.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

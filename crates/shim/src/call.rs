@@ -1,4 +1,4 @@
-//! A call of the program that copies, as a hook or a C function passes it on.
+//! A call of the program that copies, as a hook or a C function passes it to the layer.
 
 use copies::Direction;
 use copies::copy::{Native, Request};

@@ -1,4 +1,4 @@
-//! The captures that the program has begun and has not ended, as far as hooks have seen.
+//! Stream captures that the program has begun and not ended, as far as hooks have seen.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

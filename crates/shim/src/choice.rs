@@ -1,5 +1,5 @@
-//! The priority of a copy. The program's own choice comes first, then rules, then the stream's CUDA priority, then the
-//! automatic rule: size or demand.
+//! The priority of a copy: first the program's own choice, then rules, then the stream's CUDA priority, then the
+//! automatic rule (size or demand).
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A CUDA context of the application, with the copy layer that is open in it.
+//! A CUDA context of the application, and the copy layer that is open in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,4 @@
-//! The contexts of the process. The layer opens in a context when the program makes it, and closes before the program
+//! The contexts of the process. The layer opens in a context when the program creates it, and closes before the program
 //! destroys it.
 
 use std::collections::{HashMap, HashSet};

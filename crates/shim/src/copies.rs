@@ -1,4 +1,4 @@
-//! The program's copies on their way into the copy layer, and notices of other calls that concern copies.
+//! Passes the program's copies to the copy layer, and tells it of other calls that concern copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;

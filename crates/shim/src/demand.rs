@@ -1,14 +1,14 @@
 //! The rule of demand: a stream that moves little comes first, and one that keeps the link busy is bulk.
 //!
-//! A stream is charged for its copies, and the charge drains at a rate that is a share of the link. As long as the
-//! charge stays within one burst, the copies of the stream come first. A stream with a greater charge is *busy*: its
-//! copies are bulk until the charge has drained to nothing. So a stream that works off its copies as they come is told
-//! from one that always has more. The sizes of their copies do not matter. The charge is bounded, so a busy stream that
-//! stops comes first again a few milliseconds later.
+//! It is a token bucket for each stream. Each copy is charged to its stream, and the charge drains at a rate that is a
+//! share of the link. As long as the charge stays within one burst, the copies of the stream come first. A stream with
+//! a greater charge is *busy*: its copies are bulk until the charge has drained to zero. This distinguishes a stream
+//! whose copies come one at a time from one that always has more queued, whatever their sizes. The charge is bounded,
+//! so a busy stream that stops comes first again a few milliseconds later.
 //!
-//! In any span of time the copies of a stream that come first have at most one burst, and the bytes that drain in that
-//! span. Between two times at which a stream becomes busy at least one burst has drained: decisions do not oscillate
-//! with each copy.
+//! In any span of time, the copies of a stream that come first amount to at most one burst and the bytes that drain in
+//! that span. Between two times at which a stream becomes busy, at least one burst has drained, so decisions do not
+//! oscillate from copy to copy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

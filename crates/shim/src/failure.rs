@@ -1,4 +1,4 @@
-//! The layer's own errors: negative numbers, never used twice. Positive numbers are the driver's.
+//! The layer's own error codes: negative numbers, which are never reused. Positive numbers are the driver's.
 
 /// A failure of the layer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The functions of the table.
+//! The functions in the table.
 #![allow(unsafe_code)] // the arguments come from C
 
 use std::ffi::{CStr, c_char, c_int, c_void};

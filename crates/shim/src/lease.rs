@@ -1,4 +1,4 @@
-//! One owner of a value, and leases for threads that use it. `README.md` gives the reason for two types.
+//! One owner of a value, and leases for threads that use it. `README.md` explains why there are two types.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;

@@ -3,13 +3,13 @@
 //! | file | content |
 //! |---|---|
 //! | `call.rs` | one call of the program that copies |
-//! | `copies.rs` | the way of copies into the copy layer, and notices of other calls |
-//! | `process.rs` | the one state of the process, and its life |
+//! | `copies.rs` | passes copies to the copy layer, and tells it of other calls |
+//! | `process.rs` | the state of the process, and its life cycle |
 //! | `contexts.rs`, `context.rs` | the CUDA contexts: the layer opens and closes in them |
-//! | `uses.rs` | the lives of contexts, as the program's calls tell them |
+//! | `uses.rs` | the life of each context, as the program's calls show it |
 //! | `lease.rs` | the owner of a context's layer, and the leases of threads that use it |
 //! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
-//! | `passed.rs`, `tally.rs` | counts of copies that no context's layer has seen, by reason |
+//! | `passed.rs`, `tally.rs` | counts of copies that reached no layer, by reason |
 //! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
 //! | `waits.rs` | threads that wait, with the rule of demand |
 //! | `observe/`, `observed.rs` | watches copies; what was seen of them |

@@ -1,8 +1,9 @@
-//! The one state of the process.
+//! The state of the process, of which there is one.
 //!
-//! It does not exist until the driver has been initialised ([`start`]), and is idle until the program makes a context.
-//! The layer opens in a context as soon as it is made, because only then is certainly no work under way there. In a
-//! context that was made unseen, copies go natively. In a child of a fork, and in an exiting process, all copies do.
+//! It does not exist until the driver has been initialised ([`start`]), and is idle until the program creates a
+//! context. The layer opens in a context as soon as it is created, because only then is it certain that no work is in
+//! flight there. Copies in a context whose creation was not seen go natively, as do all copies in the child of a fork
+//! and in an exiting process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};

@@ -1,6 +1,6 @@
 //! The report of this process, as a file for `overtake run`.
 //!
-//! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while it changes: a
+//! If `OVERTAKE_REPORT_DIR` is set, `<pid>.json` is written there at exit, and about twice a second while it changes: a
 //! killed process leaves its last version.
 
 use std::collections::BTreeMap;

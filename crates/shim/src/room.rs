@@ -1,17 +1,17 @@
 //! Room for the program's streams.
 //!
-//! A context has room for a number of streams. The call that makes one more waits for all work in the context. A
-//! program that makes it while one of its kernels waits for a later call would hang, and the layer's streams take up
-//! such room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the 79th,
-//! because the room grows at each wait and does not shrink when streams are destroyed.
+//! A context has room for a number of streams. The call that creates one more waits for all work in the context. A
+//! program that creates it while one of its kernels waits for a later call would hang, and the layer's own streams use
+//! up such room. On an H100 with driver 580, creating the 36th stream of a context waits in a native run, and then the
+//! 79th, because the room grows at each wait and does not shrink when streams are destroyed.
 //!
-//! So the layer makes the room grow once when it opens in a context that has just been made, before any work is under
-//! way. After that the program's 65th stream is the first that waits, and not its 36th. Where a program asks for the
-//! layer later, as with the C library, the room stays as it is.
+//! So the layer makes the room grow once when it opens in a newly created context, before any work is in flight. The
+//! program's 65th stream is then the first that waits, instead of its 36th. If a program opens the layer later, as with
+//! the C library, the room stays as it is.
 //!
-//! One case remains: a program with 35 to 64 streams that makes the 65th to 78th while a kernel of its own waits for a
-//! later call. Natively its room has grown by then as well, and by more than the layer leaves. No call tells how much
-//! room is left.
+//! One case remains: a program with 35 to 64 streams that creates the 65th to 78th while one of its kernels waits for a
+//! later call. In a native run its room has grown by then too, and by more than the layer leaves. No call tells how
+//! much room is left.
 
 use hal::{Driver, Result, Stream, StreamFlags};
 

@@ -1,4 +1,4 @@
-//! The streams of all contexts that have copied.
+//! All streams that have copied, in all contexts.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

@@ -1,5 +1,5 @@
-//! The one table of functions through which a process uses the layer, from the drop-in or the C library. New fields are
-//! added at the end only; `struct_size` tells which fields a table has.
+//! The table of functions through which a process uses the layer, from the drop-in or the C library. New fields are
+//! only added at the end; `struct_size` tells which fields a table has.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! A count of copies and of their bytes.
+//! A count of copies and their bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Numbers of the program's threads, and the notice that a thread has ended.
+//! Numbers for the program's threads, and the notice that a thread has ended.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
-//! The times of every copy, in the format of Perfetto and chrome://tracing. With `OVERTAKE_TRACE_DIR` set,
+//! The times of every copy, in the format of Perfetto and chrome://tracing. If `OVERTAKE_TRACE_DIR` is set,
 //! `<pid>.trace.json` is written there when the process exits.
 //!
-//! Each engine and way has a track, with as many lanes as copies were under way at once. Each engine has a counter of
-//! pending urgent copies: the value of its semaphores.
+//! Each engine and way has a track, with as many lanes as copies were in flight at the same time. Each engine has a
+//! counter of pending urgent copies, which is the value of its semaphores.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

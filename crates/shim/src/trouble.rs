@@ -1,4 +1,4 @@
-//! The errors of table functions: the returned number, and the text that the calling thread can ask for.
+//! The errors of table functions: the number that is returned, and the text that the calling thread can ask for.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};

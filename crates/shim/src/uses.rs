@@ -1,4 +1,4 @@
-//! The lives of contexts, as the program's calls tell them: made, used once more or less, about to end.
+//! The life of each context, as the program's calls show it: created, retained or released, about to end.
 
 use std::collections::HashMap;
 

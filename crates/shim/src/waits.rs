@@ -1,10 +1,10 @@
-//! Threads that wait, with the rule of demand.
+//! Threads that wait, under the rule of demand.
 //!
-//! A copy that was bulk when its stream was busy may still be on its way when the stream has been quiet for long enough
-//! to come first. A thread that waits for it has it pass as a copy of that level. Only copies that stand ahead of the
-//! awaited point are lifted, and none above the level of its own stream's demand: a busy stream is waited for as bulk.
+//! A copy that was bulk when its stream was busy may still be in flight after the stream has been quiet for long enough
+//! to come first. If a thread waits for the copy, it is raised to that level. Only copies ahead of the awaited point
+//! are raised, and none above the level of its own stream's demand: a wait for a busy stream raises nothing above bulk.
 //!
-//! The point of an event is that of its last record. Orders between streams, by events, are not followed.
+//! The point of an event is that of its last record. Orders between streams through events are not followed.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};

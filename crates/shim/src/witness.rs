@@ -1,4 +1,4 @@
-//! The thread and the library of a call. Only rules that name them look them up.
+//! The thread and the library of a call. They are looked up only for rules that name them.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;

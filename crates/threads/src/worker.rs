@@ -1,5 +1,5 @@
-//! Threads of the layer, which go on after a panic: if no thread lowered words or took copies over, a program would
-//! wait for ever.
+//! Threads of the layer, which continue after a panic: if no thread lowered words or took copies over, a program would
+//! wait forever.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

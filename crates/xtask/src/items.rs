@@ -1,5 +1,7 @@
-//! Items of the source that pages name in the form `folder/file.rs::Item::part`. They have to exist, and every word
-//! of the glossary has to be one.
+//! Items of the source that pages name in the form `folder/file.rs::Item::part`. They have to exist, every word of the
+//! glossary has to be one, and each walk through the source has to state how many files it passes.
+
+use std::collections::BTreeSet;
 
 /// Kinds of source file that can define an item.
 const SOURCES: [&str; 2] = [".rs", ".cu"];
@@ -8,7 +10,13 @@ const SOURCES: [&str; 2] = [".rs", ".cu"];
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "mod"];
 
 /// The page with the glossary, and its heading there.
-const GLOSSARY: (&str, &str) = ("ARCHITECTURE.md", "## Words");
+const GLOSSARY: (&str, &str) = ("docs/glossary.md", "## Words");
+
+/// The page with the walks through the source.
+const WALKS: &str = "docs/walks.md";
+
+/// The most files of a walk. Lower it when the longest walk has become shorter.
+const WALK_FILES_MAX: usize = 24;
 
 /// Every item that the page names and that does not exist, with its line. `read` returns the text of a file.
 pub fn missing(page: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
@@ -79,6 +87,33 @@ fn why_unnamed(row: &str) -> Option<String> {
     (!is_named || !is_code).then(|| format!("the word {word} names no type, module, function or command: {place}"))
 }
 
+/// Every walk that passes another number of files than its heading states, or too many, with the line of its heading.
+pub fn miscounted(name: &str, page: &str) -> Vec<(usize, String)> {
+    if name != WALKS {
+        return Vec::new();
+    }
+    let mut walks: Vec<(usize, &str, BTreeSet<&str>)> = Vec::new();
+    for (index, line) in page.lines().enumerate() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            walks.push((index + 1, heading, BTreeSet::new()));
+        } else if let Some((.., files)) = walks.last_mut() {
+            files.extend(files_of(line));
+        }
+    }
+    let wrong = |(line, heading, files): (usize, &str, BTreeSet<&str>)| {
+        let count = files.len();
+        let is_right = heading.ends_with(&format!(": {count} files")) && count <= WALK_FILES_MAX;
+        (!is_right).then(|| (line, format!("the walk passes {count} files: state that, and at most {WALK_FILES_MAX}")))
+    };
+    walks.into_iter().filter_map(wrong).collect()
+}
+
+/// The source files that a line names, with or without an item.
+fn files_of(line: &str) -> impl Iterator<Item = &str> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    quoted.map(|text| text.split("::").next().unwrap_or(text)).filter(|path| is_source(path) && path.contains('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,12 +146,24 @@ mod tests {
         let page = |row: &str| {
             format!("# Map\n## Words\n| word | meaning | in the source |\n|---|---|---|\n{row}\n## Rooms\n| a |")
         };
-        let wrong = |row: &str| unnamed("ARCHITECTURE.md", &page(row));
+        let wrong = |row: &str| unnamed(GLOSSARY.0, &page(row));
         assert_eq!(wrong("| copy | bytes that move | `copies/src/copy.rs::Copy` |"), []);
         assert_eq!(wrong("| soft GPU | a model | `crates/softgpu` |"), []);
         assert_eq!(wrong("| drop-in, preload | a library | `crates/preload` |"), []);
         assert_eq!(wrong("| ride | a copy without a ticket | `copies/src/copy.rs::Copy` |").len(), 1);
         assert_eq!(wrong("| copy | bytes that move |").len(), 1);
         assert_eq!(unnamed("README.md", &page("| ride | | |")), [], "only one page has the glossary");
+    }
+
+    #[test]
+    fn walks_state_how_many_files_they_pass() {
+        let page =
+            |count, last| format!("# Walks\n## A copy: {count} files\n1. `a/b.rs::c`, `a/b.rs::d`\n2. `{last}`\n");
+        assert_eq!(miscounted(WALKS, &page(2, "a/e.cu")), []);
+        assert_eq!(miscounted(WALKS, &page(1, "Plan::Urgent")), [], "a name without a file");
+        assert_eq!(miscounted(WALKS, &page(3, "a/e.rs")).len(), 1);
+        assert_eq!(miscounted("README.md", &page(3, "a/e.rs")), []);
+        let files: Vec<String> = (0..=WALK_FILES_MAX).map(|number| format!("`a/{number}.rs`")).collect();
+        assert_eq!(miscounted(WALKS, &format!("## A copy: {} files\n{}", files.len(), files.join(", "))).len(), 1);
     }
 }

@@ -71,8 +71,9 @@ Chores:
                     (crates/preload/tests/c/fuzz)
   tidy              check more than rustfmt and clippy do: length of functions, files and lines, banned words, the
                     places of unsafe code, the version of PTX, paths of one machine, paths, links and items of the
-                    source that lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows`
-                    does), and the origin of every stored run
+                    source that lead nowhere, words of the glossary that are no name in the source, walks with more
+                    files than they state, rules and facts that no page has, arrows (as `arrows` does), and the
+                    origin of every stored run
   --help            this text
 ";
 

@@ -1,11 +1,13 @@
-//! docs/rules.md against the tree: each rule has one row, each name in it is public in its language, each test exists,
-//! and each rule that the sources cite is there.
+//! docs/rules.md against the tree: each rule has one row, each name in it is public in its language, and each test
+//! exists. And what the sources cite by a number is on its page: rules there, facts, PC and T in docs/facts.md.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The page.
 pub const PAGE: &str = "docs/rules.md";
+/// The page of facts, of the rules of prioritised copies, and of traps.
+pub const FACTS: &str = "docs/facts.md";
 /// The numbers of each family.
 const FAMILIES: [(&str, &[(u32, u32)]); 5] = [
     ("PX", &[(1, 28)]),
@@ -93,20 +95,38 @@ fn is_rule(cell: &str) -> bool {
     FAMILIES.iter().any(|(known, _)| *known == family)
 }
 
-/// The rules that a line cites and that there are not.
-pub fn unknown(line: &str) -> Vec<String> {
+/// The rules, facts and traps that a line cites and that no page has.
+fn unknown(line: &str, facts: &str) -> Vec<String> {
     let words = line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
-    let is_number = |word: &&str| {
-        let digits = word.split_once('-').map_or("", |(_, digits)| digits);
-        is_rule(word) && digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit())
-    };
+    let has_digits = |digits: &str, count: usize| digits.len() == count && digits.bytes().all(|it| it.is_ascii_digit());
     let known = all();
-    words.filter(is_number).filter(|word| !known.contains(&(*word).to_owned())).map(str::to_owned).collect()
+    let is_missing = |word: &&str| match word.split_once('-') {
+        Some((_, digits)) if is_rule(word) => has_digits(digits, 2) && !known.contains(&(*word).to_owned()),
+        Some(("PC", digits)) => has_digits(digits, 2) && !has_row(facts, word),
+        None => {
+            word.strip_prefix('T').is_some_and(|it| has_digits(it, 1) || has_digits(it, 2)) && !has_row(facts, word)
+        }
+        Some(_) => false,
+    };
+    let mut missing: Vec<String> = words.filter(is_missing).map(str::to_owned).collect();
+    let sections = line.split("facts, section ").skip(1).map(|rest| rest.split(|it: char| !it.is_ascii_digit()).next());
+    let has_section = |number: &&str| !facts.contains(&format!("\n**{number}. "));
+    missing.extend(sections.flatten().filter(has_section).map(|number| format!("section {number} of the facts")));
+    missing
 }
 
-/// The same of a file, with their lines. This one has some to try itself.
-pub fn cited(name: &str, text: &str) -> Vec<(usize, String)> {
-    let of = |(index, line)| unknown(line).into_iter().map(move |rule| (index + 1, format!("{rule} is not in {PAGE}")));
+fn has_row(facts: &str, id: &str) -> bool {
+    facts.contains(&format!("\n| {id} | "))
+}
+
+/// The same of a file, with their lines. This file has some to try itself, and code may call a type T1.
+pub fn cited(name: &str, text: &str, facts: &str) -> Vec<(usize, String)> {
+    let is_prose =
+        |line: &str| name.ends_with(".md") || ["//", "#", "/*", "*"].iter().any(|it| line.trim().starts_with(it));
+    let of = |(index, line): (usize, &str)| {
+        let missing = if is_prose(line) { unknown(line, facts) } else { Vec::new() };
+        missing.into_iter().map(move |id| (index + 1, format!("{id} is neither in {PAGE} nor in {FACTS}")))
+    };
     if name == file!() { Vec::new() } else { text.lines().enumerate().flat_map(of).collect() }
 }
 
@@ -268,8 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_cited_are_known() {
-        assert_eq!(unknown("// as (PX-28) and GR-11, SY-24; not UTF-16, PX-1 or ST-07b"), [""; 0]);
-        assert_eq!(unknown("PX-29, (GR-12)"), ["PX-29", "GR-12"]);
+    fn what_is_cited_by_a_number_is_on_a_page() {
+        let facts = "# Facts\n**3. Bursts.** 64 copies\n| PC-04 | counts |\n| T1 | inversion |\n";
+        let good = "// as (PX-28) and GR-11, SY-24, PC-04, T1, facts, section 3; not UTF-16, PX-1, T100 or ST-07b";
+        assert_eq!(unknown(good, facts), [""; 0]);
+        let bad = "PX-29, (GR-12), PC-05, T28 (facts, section 4)";
+        assert_eq!(unknown(bad, facts), ["PX-29", "GR-12", "PC-05", "T28", "section 4 of the facts"]);
+        let code = "fn pair<T2>(of: T2) {}\n// trap T2";
+        let found = cited("a.rs", code, facts);
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2], "{found:?}");
     }
 }

@@ -71,6 +71,7 @@ pub fn run(root: &Path) -> Outcome {
     let (mut checked, mut findings) = (0, String::new());
     let packed = stored::names(root);
     let exists = |path: &str| packed.contains(path) || root.join(path).exists();
+    let facts = std::fs::read_to_string(root.join(rules::FACTS)).unwrap_or_default();
     for name in names.split('\0').filter(|name| [&TEXT[..], &DATA, &PTX].iter().any(|kinds| is_kind(name, kinds))) {
         // A tracked file that has been deleted has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
@@ -81,10 +82,11 @@ pub fn run(root: &Path) -> Outcome {
             if name == rules::PAGE {
                 missing.extend(rules::faults(root, &text));
             }
-            missing.extend(rules::cited(name, &text));
+            missing.extend(rules::cited(name, &text, &facts));
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));
+                missing.extend(items::miscounted(name, &text));
             }
             found.extend(missing.into_iter().map(|(line, what)| Finding { line, what }));
         }

@@ -86,7 +86,7 @@ impl Mode {
 pub struct Access {
     /// The object.
     pub data: DataId,
-    /// The bytes of the object: half open, so that an empty one overlaps nothing (T13). None is every byte.
+    /// The bytes of the object: half open, so that an empty one overlaps nothing. None is every byte.
     pub range: Option<Range<u64>>,
     /// How they are used.
     pub mode: Mode,

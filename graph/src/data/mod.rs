@@ -1,4 +1,4 @@
-//! Data: the objects that nodes use, and their uses so far. `graph/README.md` has the rules.
+//! Data: the objects that nodes use, and their uses so far. `graph/README.md` explains the rules.
 
 mod access;
 mod once;

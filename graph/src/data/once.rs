@@ -1,4 +1,4 @@
-//! The bytes that one node uses, each once.
+//! The bytes that one node uses, each counted once.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Mode, Spans};
 pub type Stretch = (usize, Range<u64>, Mode);
 
 /// The same uses with each byte in one of them. Bytes that stand in several are used in all their modes together
-/// (SY-07, T28). An object of which no byte stands twice keeps its uses as they are.
+/// (SY-07). An object of which no byte stands twice keeps its uses as they are.
 #[must_use]
 pub fn each_once(uses: Vec<Stretch>) -> Vec<Stretch> {
     let overlap = |one: &Stretch, other: &Stretch| {

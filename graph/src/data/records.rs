@@ -1,4 +1,4 @@
-//! The records of data: for each object the uses of its bytes, which its views share (T28).
+//! The records of data: for each object the uses of its bytes, which its views share.
 
 use std::ops::Range;
 

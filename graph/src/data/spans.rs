@@ -1,4 +1,4 @@
-//! Values for half-open intervals: one value while all bytes agree, and one for each part where they differ (T13).
+//! Values for half-open intervals: one value while all bytes agree, and one for each part where they differ.
 
 use std::ops::Range;
 

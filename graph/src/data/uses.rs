@@ -1,8 +1,8 @@
-//! The uses of one stretch of bytes: the nodes that a later use has to come after.
+//! The uses of one range of bytes: the nodes that a later use has to come after.
 //!
-//! Nodes that use the bytes one after another in a shared mode form a *round*, and so does each node that uses them
-//! alone. Every node of a round comes after every node of the round before it. So two rounds are enough: a node that
-//! joins the newest round comes after the round before it, and a node that begins a round comes after the newest.
+//! Consecutive nodes that use the bytes in a shared mode form a *round*, and so does each node that uses them
+//! exclusively. Every node of a round comes after every node of the previous round. So two rounds are enough: a node
+//! that joins the newest round comes after the previous one, and a node that begins a round comes after the newest.
 
 use super::access::Mode;
 use crate::list::NONE;

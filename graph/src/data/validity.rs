@@ -1,8 +1,8 @@
-//! Validity: the memories in which each byte of an object is up to date, and the transfers that a use of it needs.
+//! Validity: in which memories each byte of an object is up to date, and the transfers that a use of it needs.
 //!
-//! All is noted when a node is submitted, so before it runs. A note bears the node that makes it true, and is looked at
-//! again at the next use: of a node that has ended well only the note is left, and that of a node that has failed never
-//! became true (T16).
+//! Everything is recorded when a node is submitted, before it runs. A record names the node that will make it true, and
+//! is checked at the next use: if the node has ended well, only the record remains; if it has failed, the record never
+//! became true.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Streams: that of a computation (GR-20 to GR-24).
+//! The stream of a computation (GR-20 to GR-24).
 
 use super::select::Unplaced;
 

@@ -1,4 +1,4 @@
-//! Strands: which lane a new one is folded onto, and its end.
+//! Strands: which lane a new one is folded onto, and when it ends.
 
 use super::{LANES, Lanes, Strand};
 use crate::convoys::has_two;
@@ -132,7 +132,7 @@ impl Lanes {
         left.holders == 0
     }
 
-    /// A strand without nodes is free, so never before its last work is complete (T19).
+    /// A strand without nodes is free, so never before its last work is complete.
     #[inline(never)]
     pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
         let left = &mut self.strands[strand as usize];

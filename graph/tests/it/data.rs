@@ -244,7 +244,7 @@ const ALL_SEARCHED: Inference = Inference { sees_const: true, search_max: u32::M
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// T15, SY-06: no dependency is missing, and none is there that the bytes do not ask for.
+    /// SY-06: no dependency is missing, and none is there that the bytes do not ask for.
     #[test]
     fn edges_are_those_that_the_bytes_ask_for(moves in moves()) {
         let mut program = Program::new(ALL_SEARCHED, true);

@@ -270,7 +270,7 @@ fn a_refused_node_has_used_nothing() {
     assert_eq!(graph.frontier(), [first]);
 }
 
-/// T14: the parts of an object, and the nodes that they mention, stay few.
+/// The parts of an object, and the nodes that they mention, stay few.
 #[cfg_attr(miri, ignore = "it takes long")]
 #[test]
 fn a_hundred_thousand_uses_of_parts_leave_few() {

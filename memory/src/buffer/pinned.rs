@@ -1,4 +1,4 @@
-//! Pinned host memory that is a slice while no copy has it.
+//! Pinned host memory that is a slice while no copy uses it.
 #![allow(unsafe_code)] // the driver allocates and frees the memory, and only knows its address
 
 use std::fmt;

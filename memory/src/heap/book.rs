@@ -1,5 +1,5 @@
-//! The books of a heap: its pages, the blocks in them, and the counts. It makes no call; its owner keeps it behind one
-//! short lock.
+//! The bookkeeping of a heap: its pages, the blocks in them, and the counts. It makes no driver call; its owner keeps
+//! it behind one short lock.
 
 use std::collections::BTreeMap;
 

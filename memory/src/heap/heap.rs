@@ -1,4 +1,4 @@
-//! The heap: its calls.
+//! The heap and its calls.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Spaces of memory, and the sizes of a heap.
+//! Memory spaces, and the sizes of a heap.
 
 use std::fmt;
 

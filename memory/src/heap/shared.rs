@@ -1,4 +1,4 @@
-//! The state that a heap and its blocks share. The lock is held for a few statements, and never across a call.
+//! What a heap and its blocks share. The lock is held for a few statements, and never across a driver call.
 
 use std::sync::Mutex;
 

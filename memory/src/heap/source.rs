@@ -1,4 +1,4 @@
-//! The place that pages come from: the driver, or for ordinary memory the host's allocator.
+//! Where pages come from: the driver, or the host's allocator for ordinary memory.
 #![allow(unsafe_code)] // the driver frees pinned memory by its address; the host's allocator is unsafe
 
 use std::alloc::{Layout, alloc, dealloc};

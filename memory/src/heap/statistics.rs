@@ -1,4 +1,4 @@
-//! The counts of a heap, and the report at its end.
+//! The counters of a heap, and the report when it is closed.
 
 use std::fmt;
 

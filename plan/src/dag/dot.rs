@@ -1,4 +1,4 @@
-//! A plan as a picture: text for Graphviz.
+//! A plan as text for Graphviz.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Plans: the device, the stream and the transfers of each computation of a program, without running any.
+//! Plans: the device, the stream and the transfers of each computation of a program, without running it.
 
 mod dot;
 mod fault;

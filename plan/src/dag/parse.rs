@@ -1,4 +1,4 @@
-//! Reads the text of a program. `docs/plan.md` tells the format.
+//! Reads the text of a program. `docs/plan.md` describes the format.
 
 use std::collections::HashMap;
 

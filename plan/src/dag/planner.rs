@@ -164,7 +164,7 @@ impl Planner<'_> {
     }
 
     /// The computations that have ended when one with these parents can begin. To GrCUDA only those have that the host
-    /// has waited for (T18).
+    /// has waited for.
     fn over(&self, parents: &[usize]) -> Vec<bool> {
         if self.policies.is_grcuda { self.has_ended.clone() } else { self.ended_with(parents) }
     }

@@ -1,4 +1,4 @@
-//! Programs: computations in their order, with the arrays that they use.
+//! Programs: computations in order, with the arrays that they use.
 
 use std::ops::Range;
 

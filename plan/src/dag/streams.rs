@@ -1,4 +1,4 @@
-//! The streams of a plan: those made, those free, and the computations in them.
+//! The streams of a plan: which exist, which are free, and the computations in them.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The part of a thread that leaves entries in the intake, beside the thread that has the turn.
+//! How a thread leaves entries in the intake while another thread has the turn.
 
 use std::sync::Arc;
 

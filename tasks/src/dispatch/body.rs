@@ -1,4 +1,4 @@
-//! The parts of nodes that the graph does not know, in slots that are used again.
+//! What the graph does not know about a node, in reusable slots: its function, its outcome, its copies.
 
 use std::sync::Arc;
 

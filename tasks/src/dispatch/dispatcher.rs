@@ -1,4 +1,4 @@
-//! The dispatcher: opening it, and closing it.
+//! Opening and closing a dispatcher.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -33,10 +33,10 @@ use crate::work::fault::Error;
 use crate::work::outcome::Home;
 use crate::work::sets::Sets;
 
-/// Runs tasks on a device, or on several: streams, events and threads, all made when it is opened.
+/// Runs tasks on one device or several. Its streams, events and threads are all created when it is opened.
 ///
-/// Dropping it waits for the work that has been submitted to the device and for the functions that run. Tasks that have
-/// not been started by then fail.
+/// Dropping it waits for the work that has been submitted to the device and for running functions. Tasks that have not
+/// started by then fail.
 pub struct Dispatcher {
     /// They end before the streams and events that they use are destroyed.
     threads: Vec<Worker>,
@@ -44,22 +44,22 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Makes the lanes in the context of the copy layer, and starts the threads.
+    /// Creates the lanes in the context of the copy layer, and starts the threads.
     pub fn open(overtake: &Arc<Overtake>, options: DispatchOptions) -> Result<Dispatcher, Error> {
         Dispatcher::open_on(std::slice::from_ref(overtake), options)
     }
 
-    /// The same for several devices: a layer for each, opened with the same driver and the same priorities. Tasks are
-    /// for the first, unless [`crate::task::TaskBuilder::on`] names another.
+    /// The same for several devices, with a copy layer for each, opened with the same driver and the same priorities.
+    /// Tasks run on the first, unless [`crate::task::TaskBuilder::on`] names another.
     pub fn open_on(layers: &[Arc<Overtake>], options: DispatchOptions) -> Result<Dispatcher, Error> {
         Dispatcher::open_with(layers, options, None)
     }
 
-    /// The same, with the order of ready tasks by a policy ([`Order::Ranked`] in place of that of `options`): of those
-    /// of one priority the task with the highest rank is next, and of those of one rank that which became ready first.
-    /// `policy` ranks a task when it is submitted: in the thread that submits, without a lock. The transfers of a
-    /// computation have its rank. No task inherits a rank: a policy that wants the tasks before an important one first
-    /// has to rank them so.
+    /// The same, with ready tasks ordered by a policy ([`Order::Ranked`] instead of the order in `options`): among
+    /// tasks of the same priority the one with the highest rank is next, and among those of the same rank the one that
+    /// became ready first. The submitting thread calls `policy` for each task, without a lock. The transfers of a
+    /// computation have its rank. Ranks are not inherited: to run the tasks before an important one first, the policy
+    /// has to give them a high rank too.
     pub fn open_ranked(
         layers: &[Arc<Overtake>],
         options: DispatchOptions,
@@ -144,7 +144,7 @@ impl Dispatcher {
         &self.shared
     }
 
-    /// The counts so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> DispatchStatistics {
         let mut statistics = self.shared.enter_here().map(|held| held.statistics).unwrap_or_default();
@@ -155,14 +155,14 @@ impl Dispatcher {
         statistics
     }
 
-    /// A picture of the tasks that have not ended, as text for Graphviz: what each does, its priority and how far it
-    /// is, and the edges that still stand. The dispatcher does nothing else while the text is written.
+    /// The unfinished tasks as a graph for Graphviz: what each does, its priority and progress, and the remaining
+    /// edges. The dispatcher does nothing else while the text is written.
     #[must_use]
     pub fn dot(&self) -> String {
         self.shared.enter_here().map(|held| held.graph.dot()).unwrap_or_default()
     }
 
-    /// The counts of the graph.
+    /// The counters of the graph.
     #[must_use]
     pub fn graph_statistics(&self) -> graph::Statistics {
         self.shared.enter_here().map(|held| held.graph.statistics()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The entries of the intake are taken: tasks are appended to the graph, and reports are made.
+//! Takes the entries of the intake: appends the tasks to the graph, and applies the reports.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The copies that the dispatcher has told the copy layer to expect.
 //!
-//! Copies of a priority are expected while tasks with such copies have not ended, and for a while after: the next
-//! frame's tasks are not there yet when those of the last one have ended. Copies that their owner expects itself, as a
-//! pipeline with a period does, are not expected here again.
+//! Copies of a priority are expected while tasks with such copies have not ended, and for a while after, because the
+//! tasks of the next frame come only after those of the last one have ended. Copies that their owner expects itself, as
+//! a pipeline with a period does, are not announced again here.
 
 use std::sync::Arc;
 

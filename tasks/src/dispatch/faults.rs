@@ -1,4 +1,4 @@
-//! The last failures, by the numbers that the graph knows them by.
+//! The most recent failures, by the numbers under which the graph knows them.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! The dispatcher's lock, held. When it is let go of, sleeping threads are rung that have something to do.
+//! The dispatcher's lock while it is held. Releasing it wakes sleeping threads that have something to do.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,5 +1,5 @@
-//! The dispatchers whose functions the calling thread runs: such a thread cannot wait for the end of one of them. A
-//! function of one may run one of another, when it submits there.
+//! The dispatchers whose functions the calling thread is running: it cannot wait for any of them to close. A function
+//! of one dispatcher may run a function of another, by submitting there.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,11 +1,11 @@
-//! The intake: tasks that threads leave for the thread that has the turn, in place of waiting for the lock.
+//! The intake: tasks that threads leave for the thread with the turn, instead of waiting for the lock.
 //!
-//! A thread that submits while another one takes steps would wait for the lock, and then bring the whole state from
-//! that thread's processor to its own, and back. So it leaves the task on a *desk*, and the thread with the turn takes
-//! whole desks. Each desk has a few numbers of tasks in store, so a task has one before it is in the graph.
+//! A thread that submits while another one takes steps would have to wait for the lock, and then pull the whole state
+//! from the other processor's cache to its own, and back. So it leaves the task on a *desk*, and the thread with the
+//! turn takes whole desks. Each desk has a few task numbers in store, so a task has a number before it is in the graph.
 //!
-//! No entry is left behind: a thread leaves it, and then looks whether a thread has the turn; that one gives the turn
-//! back, and then looks for entries. `tasks/src/dispatch/models.rs` checks it.
+//! No entry is lost: a thread leaves it, and then checks whether a thread has the turn; that thread first gives the
+//! turn back, and then checks for entries. `tasks/src/dispatch/models.rs` verifies this.
 
 use std::sync::Arc;
 

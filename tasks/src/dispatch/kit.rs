@@ -1,4 +1,4 @@
-//! The things that a thread has at hand while it takes steps.
+//! The scratch space of a thread that takes steps.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The calls of a launch to the dispatcher that makes it.
+//! What a running launch may ask of its dispatcher.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

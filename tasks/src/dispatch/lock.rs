@@ -1,13 +1,13 @@
 //! The dispatcher's lock.
 //!
-//! The thread with the turn lets go of it and takes it again with each step, so both have to cost little. It is let go
-//! of by a store. The standard library's lock asks by an exchange whether a thread sleeps until it is free: that waits
-//! for all stores before it, and costs as much as a tenth of a task.
+//! The thread with the turn releases it and takes it again at each step, so both have to be cheap. Releasing is one
+//! store. The standard library's lock uses an exchange to find out whether a thread sleeps; that waits for all earlier
+//! stores, and costs as much as a tenth of a task.
 //!
-//! So no thread is woken for this lock. One that finds it held looks again and again, then leaves its processor to
-//! others between two looks, and then sleeps between them. It also *knocks*: the thread with the turn has the lock
-//! most of the time, so others would seldom find it free, and each try takes the line of the lock from that thread's
-//! processor. That one steps aside for a moment, once for each knock.
+//! So no thread is woken for this lock. A thread that finds it held spins, then yields its processor between two looks,
+//! and then sleeps between them. It also *knocks*: the thread with the turn holds the lock most of the time, so others
+//! would seldom find it free, and each attempt pulls the lock's cache line away from that thread. For each knock, that
+//! thread steps aside once for a moment.
 #![allow(unsafe_code)] // a thread has the state while it has the lock
 #![cfg_attr(loom, allow(dead_code))] // the models of other threads have `sleeping`
 

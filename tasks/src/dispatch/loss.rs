@@ -1,5 +1,5 @@
-//! The loss of the device, and the close of the dispatcher. On both ways every node ends, and none while the device
-//! does its work: the body of a node owns the memory of that work.
+//! The loss of the device, and the closing of the dispatcher. In both cases every node ends, but not while the device
+//! still works for it: the body of a node owns the memory of that work.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The marks of a lane: events recorded in its stream, each behind a point of its timeline.
+//! The marks of a lane: events recorded in its stream, each after a point of its timeline.
 
 use hal::{Event, Nanos};
 

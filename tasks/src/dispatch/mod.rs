@@ -1,6 +1,6 @@
 //! The dispatcher: it gives the tasks of the graph to lanes of the device and to threads of the host.
 //!
-//! `tasks/src/dispatch/README.md` tells the states.
+//! `tasks/src/dispatch/README.md` describes its states.
 
 pub(crate) mod arrivals;
 mod beside;

@@ -1,7 +1,7 @@
-//! Model checks of the turn to take steps, and of threads that sleep until there is something to do.
+//! Loom models of the turn to take steps, and of threads that sleep until there is something to do.
 //!
-//! The turn, the sleepers, the held lock and the bells are the dispatcher's own. Counts stand in the place of the
-//! graph. A thread that sleeps for ever is a deadlock, which ends the check.
+//! The turn, the sleepers, the held lock and the bells are the dispatcher's own; counters replace the graph. A thread
+//! that sleeps forever is a deadlock, and fails the model.
 
 use driver::RealHost;
 use hal::primitive::{AtomicBool, Ordering};
@@ -213,7 +213,7 @@ fn check(switches: usize, body: impl Fn() + Send + Sync + 'static) {
     model.check(body);
 }
 
-/// Each step is taken, and by one thread at a time, also those that a step submits (T9).
+/// Each step is taken, and by one thread at a time, also those that a step submits.
 #[test]
 fn no_step_is_left_behind() {
     check(4, || {

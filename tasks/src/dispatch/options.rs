@@ -1,25 +1,25 @@
-//! The parameters of a dispatcher.
+//! The options of a dispatcher.
 
 use graph::{Inference, Order};
 
-/// The parameters of a dispatcher.
+/// The options of a dispatcher.
 #[derive(Clone, Copy, Debug)]
 pub struct DispatchOptions {
-    /// The order of ready tasks; that of ranks needs a policy ([`crate::dispatch::Dispatcher::open_ranked`]).
+    /// The order of ready tasks; an order by ranks needs a policy ([`crate::dispatch::Dispatcher::open_ranked`]).
     pub order: Order,
-    /// Groups of neighbouring priorities; each has lanes of its own.
+    /// The number of groups of neighbouring priorities; each group has its own lanes.
     pub groups: u8,
-    /// The lanes of a group: streams of the device, made at once. A context has room for some 35 streams without
-    /// waiting, and the copy layer takes 13.
+    /// The number of lanes of a group. They are device streams, created when the dispatcher is opened. A context has
+    /// room for some 35 streams before creating one waits, and the copy layer takes 13.
     pub lanes: u8,
-    /// Threads that run functions of the host. None is kept for urgent ones: have more than there are long functions at
-    /// once.
+    /// The number of threads that run host functions. None is reserved for urgent ones: use more than the number of
+    /// long functions that run at the same time.
     pub workers: u8,
-    /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]). The replay of a
-    /// template of kernels alone counts as one.
+    /// The maximum number of unfinished tasks. A full dispatcher refuses more ([`graph::Refused::WouldBlock`]). The
+    /// replay of a template of kernels only counts as one.
     pub tasks_max: u32,
-    /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
-    /// lanes have no bound of their own, and a task costs less.
+    /// The maximum number of launched, incomplete tasks of a lane; further ready tasks wait outside the lane. With 0,
+    /// lanes have no limit, and a task costs less.
     pub lane_tasks_max: u32,
     /// How the order of computations is inferred from the arrays that they use.
     pub inference: Inference,

@@ -1,4 +1,4 @@
-//! Hints to the processor: memory that is about to be used, and that it may not have in its cache.
+//! Prefetch hints: memory that is about to be used, and probably not in the processor's cache.
 #![allow(unsafe_code)] // the processor's instruction
 
 /// The bytes of a line of the cache.

@@ -1,30 +1,30 @@
-//! Ranks: the order of ready tasks of one priority, by a policy of the user's.
+//! Ranks: the order of ready tasks of the same priority, by a policy of the user.
 //!
-//! The policy is asked by the thread that submits, without a lock, before the task is in the graph. From then on the
-//! rank is a number, so the order is total, and no thread that takes steps runs code of others for it.
+//! The submitting thread calls the policy, without a lock, before the task is in the graph. From then on the rank is a
+//! number, so the order is total, and no thread that takes steps has to call user code for it.
 
 use graph::{Graph, Kind, NodeId, Priority};
 
 use crate::work::levels;
 
-/// A task as a policy is told of it: see [`crate::dispatch::Dispatcher::open_ranked`].
+/// What a policy is told about a task: see [`crate::dispatch::Dispatcher::open_ranked`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Candidate<'c> {
     /// Its name.
     pub name: &'c str,
-    /// Its work. A computation on arrays is a kernel, or a function of the host.
+    /// What it does. A computation on arrays is a kernel, or a host function.
     pub kind: Kind,
     /// Its own priority.
     pub priority: Priority,
     /// The device that does its work, if a device does.
     pub device: u8,
-    /// The tasks of the longest chain before it, transfers left out, and perhaps those that have ended.
+    /// The number of tasks in the longest chain before it, without transfers, and perhaps without those that have
+    /// ended.
     pub depth: u32,
     /// The bytes of all arrays that it uses.
     pub bytes: u64,
-    /// The time that such a computation takes on this device, in ns, as far as it was measured
-    /// (`ArrayOptions::measures`); else 0.
+    /// The measured time of such a computation on this device, in ns (`ArrayOptions::measures`); 0 if there is none.
     pub expected_ns: u64,
 }
 

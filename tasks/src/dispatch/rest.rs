@@ -1,4 +1,4 @@
-//! Lanes that have to come to rest.
+//! Waits until lanes are idle.
 
 use copies::PriorityStream;
 use hal::{Driver, Nanos, Stream};

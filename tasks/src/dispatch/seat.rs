@@ -1,4 +1,4 @@
-//! Numbers for threads.
+//! Small numbers for threads.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

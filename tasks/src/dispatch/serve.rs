@@ -1,6 +1,6 @@
-//! The threads of the dispatcher: one keeps the watch, and the others run functions of the host.
+//! The dispatcher's threads: one keeps the watch, and the others run host functions.
 //!
-//! They take their functions from the graph's own queue, which knows priorities, and not from deques of their own: a
+//! They take functions from the graph's own queue, which knows priorities, rather than from deques of their own: a
 //! thread has to report the end of a function under the dispatcher's lock anyway, and takes the next one there.
 
 use std::sync::Arc;

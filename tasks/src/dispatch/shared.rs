@@ -1,4 +1,4 @@
-//! The dispatcher as its threads, its tasks and their handles share it.
+//! What the threads, tasks and handles of a dispatcher share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, Weak};

@@ -1,12 +1,12 @@
-//! The threads of the dispatcher that sleep until they are rung. They say so under the lock, and a thread that lets go
-//! of the lock rings those that have something to do.
+//! The dispatcher's threads that sleep until they are rung. They say so under the lock, and a thread that releases the
+//! lock rings those that have something to do.
 //!
-//! All threads are alike. One of them keeps the *watch*: it looks at the device's marks. It may leave the watch to
-//! another one, and run the function for which it has seen the mark: that function begins at once, and not when a
-//! thread has been woken for it.
+//! All threads are alike. One of them keeps the *watch*: it polls the device's marks. It may hand the watch to another
+//! one and itself run the function that has become ready: so the function starts at once, and not only when another
+//! thread has woken up.
 //!
-//! To wake that other thread takes microseconds, for which the function would wait. So where functions are short, one
-//! of the threads that sleep *stands by*: it naps, and finds a watch that has been left. It is not woken then.
+//! Waking that other thread takes microseconds, which would delay the function. So if functions are short, one of the
+//! sleeping threads *stands by*: it naps, and takes over a watch that has been left, without being woken.
 
 use hal::Nanos;
 

@@ -1,4 +1,4 @@
-//! The steps that a thread takes without the lock: the next one, and its report.
+//! The steps that a thread takes without the lock: choosing the next one, and reporting it.
 
 use std::cell::Cell;
 
@@ -265,7 +265,7 @@ impl State {
         let node = launching.call.node;
         self.statistics.launches += 1;
         let body = self.bodies.running(node);
-        // It has none: to look whether there is some to drop would cost as much as this.
+        // The slot is empty; `forget` skips the check whether there is something to drop.
         std::mem::forget(std::mem::replace(&mut body.work, std::mem::replace(&mut launching.work, Work::Nothing)));
         if !copies.is_empty() {
             body.add_copies(copies);

@@ -1,7 +1,7 @@
-//! The trail of a lane: the slots of the nodes behind its last points, for hints to the processor's cache.
+//! The trail of a lane: the slots of the nodes at its last points, for cache hints.
 //!
-//! The ends of many tasks come at once, long after their launches. Then their nodes are no longer in the cache, and the
-//! graph goes from each to the next: without hints it would wait for the memory of each.
+//! The ends of many tasks arrive at once, long after their launches. By then their nodes are no longer in the cache,
+//! and the graph walks from each to the next: without hints it would wait for the memory of each.
 
 /// The points whose nodes are known: a power of two.
 const POINTS: usize = 2_048;

@@ -1,7 +1,7 @@
-//! The turn to take steps: only the thread that has it does. The others leave their nodes to that thread.
+//! The turn to take steps: only the thread that has it does. Other threads leave their nodes to it.
 //!
-//! No node is left behind: the thread looks for a step, and gives the turn back if there is none, in one hold of the
-//! lock. `tasks/src/dispatch/models.rs` checks it.
+//! No node is left behind: the thread looks for a step, and gives the turn back if there is none, while it holds the
+//! lock once. `tasks/src/dispatch/models.rs` verifies this.
 
 use std::ops::DerefMut;
 use std::sync::Arc;

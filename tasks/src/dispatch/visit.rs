@@ -1,4 +1,5 @@
-//! Visits: a thread takes the turn, and steps until there is none ([`take_steps`]), or until it has taken its share.
+//! Visits: a thread takes the turn, and steps until there are none left ([`take_steps`]), or until it has done its
+//! share.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -26,7 +27,7 @@ mod launches;
 /// The device of a thread that has not entered any.
 const NO_DEVICE: u8 = u8::MAX;
 
-/// So often a thread takes [`STEPS_MAX`] steps at most, and none of them behind this time.
+/// A thread takes at most this many portions of [`STEPS_MAX`] steps, and none after this time.
 const PARTS_MAX: u32 = 8;
 const SHARE_SPAN: Nanos = Nanos::from_us(50);
 

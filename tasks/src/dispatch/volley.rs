@@ -1,9 +1,8 @@
-//! Volleys: kernels that are launched one behind the other, and reported together. The lock is taken once for all of
-//! them.
+//! Volleys: kernels that are launched in a row and reported together, so that the lock is taken once for all of them.
 //!
-//! A volley is over when a thread has taken the lock meanwhile or has left something in the intake, and behind a launch
-//! that has failed, has more to launch, or has made copies. The nodes behind that are taken back, as if they had not
-//! been handed out: so nothing that happens during a launch is seen later than by a launch alone.
+//! A volley ends early if a thread has taken the lock or left something in the intake, and after a launch that has
+//! failed, has more to launch, or has made copies. The remaining nodes are then taken back, as if they had not been
+//! handed out. So nothing that happens during a launch is noticed later than with single launches.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Threads that wait for tasks: they look at the device themselves for a moment, and at the intake all the time.
+//! Threads that wait for tasks: they poll the device themselves for a moment, and the intake all the time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

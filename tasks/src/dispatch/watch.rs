@@ -1,4 +1,4 @@
-//! The watch: the thread that keeps it looks at the marks of all lanes, and reports those that the device has come to.
+//! The watch: the thread that keeps it polls the marks of all lanes, and reports those that the device has reached.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

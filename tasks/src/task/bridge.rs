@@ -1,4 +1,4 @@
-//! Bridges: an order between tasks of two dispatchers, by way of the host (SY-21).
+//! Bridges: an order between tasks of two dispatchers, through the host (SY-21).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

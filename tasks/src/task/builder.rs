@@ -1,4 +1,4 @@
-//! Tasks that are being described.
+//! Descriptions of tasks, before they are submitted.
 
 mod append;
 mod at_once;
@@ -26,7 +26,7 @@ const FEW: usize = 4;
 /// The nodes of tasks.
 type Nodes = SmallVec<[NodeId; FEW]>;
 
-/// A task that is being described. [`TaskBuilder::submit`] submits it; dropping it does nothing.
+/// The description of a task. [`TaskBuilder::submit`] submits it; dropping it does nothing.
 #[must_use = "a task does nothing until it is submitted"]
 pub struct TaskBuilder<'t, 'n> {
     shared: &'t Arc<Shared>,
@@ -87,14 +87,14 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
     }
 
-    /// Its priority. The tasks before it inherit it.
+    /// Sets its priority. The tasks before it inherit it.
     #[inline]
     pub fn priority(mut self, priority: Priority) -> TaskBuilder<'t, 'n> {
         self.priority = priority;
         self
     }
 
-    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    /// Sets the device that does its work, by its number among those of the dispatcher. The default is the first.
     #[inline]
     pub fn on(mut self, device: u8) -> TaskBuilder<'t, 'n> {
         self.device = device;
@@ -122,7 +122,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self
     }
 
-    /// It comes after this task, or after these.
+    /// Orders it after this task, or after these.
     ///
     /// ```
     /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::Tasks};
@@ -152,8 +152,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
     }
 
-    /// It starts when these tasks have been launched: all their work has been submitted, or their functions have run. A
-    /// task of the device still comes after them on the device (PX-07). It is not run if one of them has failed.
+    /// Starts it when these tasks have been launched, that is, all their work has been submitted or their functions
+    /// have run. A device task still comes after them on the device (PX-07). It does not run if one of them has failed.
     pub fn after_launch(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
         self.more().after_launch.extend(tasks);
         self
@@ -168,11 +168,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self
     }
 
-    /// Where its function returns an error, it is called again, up to so many times: in the same lane, behind the other
-    /// ready tasks. The tasks after it wait meanwhile, and fail with the last error if none of the calls succeeds.
+    /// If its function returns an error, it is called again, up to `most` times: in the same lane, after the other
+    /// ready tasks. The tasks after it wait, and fail with the last error if no call succeeds.
     ///
-    /// The caller promises that the function may run again although a part of its work has been submitted: it must not
-    /// read the bytes that it writes. A task of the host is refused: its function can be called once only.
+    /// The caller promises that the function may run again even if part of its work has been submitted: it must not
+    /// read the bytes that it writes. Host tasks are refused, because their function can only be called once.
     pub fn retries(mut self, most: u32) -> TaskBuilder<'t, 'n> {
         self.more().retries = most;
         self
@@ -182,7 +182,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self.more.get_or_insert_default()
     }
 
-    /// It has a reference, which [`Handle::release`] takes away: until then it does not start.
+    /// Adds a reference: it does not start until [`Handle::release`] removes it.
     pub fn held(mut self) -> TaskBuilder<'t, 'n> {
         self.references += 1;
         self

@@ -1,4 +1,4 @@
-//! The handle of a task.
+//! Handles of tasks.
 
 use std::fmt;
 use std::future::Future;
@@ -15,10 +15,10 @@ use crate::work::fault::{Error, Fault, Reason};
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
-/// A submitted task. Dropping it changes nothing about the task.
+/// A submitted task. Dropping the handle does not affect the task.
 ///
-/// A handle is a future: awaiting it gives the outcome. It keeps the outcome, and nothing of a dispatcher that has been
-/// closed.
+/// A handle is a future: awaiting it gives the outcome. It keeps only the outcome alive, and nothing of a dispatcher
+/// that has been closed.
 #[derive(Clone)]
 pub struct Handle {
     node: NodeId,
@@ -61,8 +61,8 @@ impl Handle {
         Some(Handle::new(failed.node, Outcome::failed(failed.outcome.home(), name, error)))
     }
 
-    /// The task's outcome, if it has ended. One that ran has its work done, and so is all that it comes after; one that
-    /// was not run, because another one failed or it was cancelled, may end while tasks before it go on.
+    /// The task's outcome, if it has ended. If it ran, its work is done, and so is everything before it. If it did not
+    /// run, because another task failed or it was cancelled, tasks before it may still be running.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), Error>> {
         self.outcome.get()
@@ -81,12 +81,12 @@ impl Handle {
         self.outcome.is_known()
     }
 
-    /// Waits until the task has ended, and returns its outcome. Not for the functions of tasks.
+    /// Waits until the task has ended, and returns its outcome. Functions of tasks must not call this.
     pub fn wait(&self) -> Result<(), Error> {
         self.wait_within(None).map(drop)
     }
 
-    /// The same for so long at most, in the host's time. `None` if that passes first: the task goes on.
+    /// The same with a timeout in the host's time. Returns `None` if it expires; the task continues.
     ///
     /// ```
     /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::Tasks};
@@ -155,12 +155,12 @@ impl Handle {
         error
     }
 
-    /// These tasks, which have not started, come after this one (start-after and finish-before, PX-02).
+    /// Orders these tasks, which must not have started, after this one (start-after and finish-before, PX-02).
     pub fn precede<'h>(&self, others: impl IntoIterator<Item = &'h Handle>) -> Result<(), Error> {
         others.into_iter().try_for_each(|other| other.succeed(self))
     }
 
-    /// This task, which has not started, comes after these.
+    /// Orders this task, which must not have started, after these.
     pub fn succeed<'h>(&self, others: impl IntoIterator<Item = &'h Handle>) -> Result<(), Error> {
         let shared = self.shared()?;
         others.into_iter().try_for_each(|first| {
@@ -177,13 +177,13 @@ impl Handle {
         })
     }
 
-    /// One more reference, which [`Handle::release`] takes away: until then the task does not start (PX-03).
+    /// Adds a reference. The task does not start until [`Handle::release`] removes it (PX-03).
     pub fn hold(&self) -> Result<(), Error> {
         let held = self.shared()?.enter_here()?.graph.hold(self.node);
         held.map_err(|refused| self.naming(refused.into()))
     }
 
-    /// Releases a reference. A task without references starts.
+    /// Removes a reference. A task without references can start.
     pub fn release(&self) -> Result<(), Error> {
         if let Some(Err(_)) = self.outcome.get() {
             // A task that fails gives its references back.
@@ -192,17 +192,17 @@ impl Handle {
         self.shared()?.release(self.node).map_err(|error| self.naming(error))
     }
 
-    /// The task does not run, if it has not started: it ends as one that was not run ([`Error::NotRun`]), and so do
-    /// those that were told to come after it, or need its results. A computation that writes an array behind a reader
-    /// which is cancelled runs, after all that the reader came after. Returns whether that is so. Tasks before it go
-    /// on, and so does a task that has started, a join, which has nothing to be left out, and a replay.
+    /// Cancels the task if it has not started: it ends as not run ([`Error::NotRun`]), as do the tasks that were
+    /// ordered after it or need its results. A computation that writes an array which the cancelled task would have
+    /// read still runs, after everything that the reader came after. Returns whether the task was cancelled. Tasks
+    /// before it continue, as do tasks that have started, replays, and joins, which have no work to skip.
     ///
-    /// The elements that a computation was to write are lost with it, as with one that fails, though nothing has
-    /// touched them: its submission gave up their copies in other memories. `write` and `read_write` fail then until a
-    /// `discard`.
+    /// The elements that a cancelled computation was going to write are lost, as with one that fails, although nothing
+    /// has touched them: submitting it invalidated their copies in other memories. `write` and `read_write` of them
+    /// fail until a `discard`.
     ///
-    /// In the order of PhysX (`Order::PhysX`) a task of the device starts when it is ready, and those after a
-    /// cancelled task run, as those after one that fails.
+    /// In PhysX order (`Order::PhysX`) a device task starts when it is ready, and tasks after a cancelled task run, as
+    /// they do after a failed one.
     ///
     /// ```
     /// # use overtake::{Options, Overtake, dispatch::{DispatchOptions, Dispatcher}, task::{Error, Tasks}};
@@ -231,7 +231,7 @@ impl Handle {
         Ok(is_cancelled)
     }
 
-    /// Gives the task another priority of its own. The tasks before it inherit it.
+    /// Changes the task's own priority. The tasks before it inherit it.
     pub fn raise(&self, to: Priority) -> Result<(), Error> {
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
@@ -246,7 +246,7 @@ impl Handle {
     }
 }
 
-/// One task, where a builder takes several: `.after(&task)` beside `.after([&one, &other])`.
+/// One task where a builder takes several: `.after(&task)` as well as `.after([&one, &other])`.
 impl<'h> IntoIterator for &'h Handle {
     type Item = &'h Handle;
     type IntoIter = std::iter::Once<&'h Handle>;

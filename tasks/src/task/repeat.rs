@@ -1,4 +1,4 @@
-//! Loops: replays of a template, one behind the other, until a value on the host ends them.
+//! Loops: replays of a template, one after another, until a value on the host ends them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +15,9 @@ use crate::work::function::WorkResult;
 type Next<A> = Box<dyn FnMut() -> WorkResult<Option<A>> + Send>;
 
 impl<A: Send + Sync + 'static> Template<A> {
-    /// Replays it as often as `next` gives arguments: one replay behind the other, as tasks of this set. A worker
-    /// thread of the dispatcher calls `next`, first at once, and then whenever a replay has ended, with its results
-    /// on the host. So a value there may end the loop. The thread that submits waits for nothing.
+    /// Replays it for as long as `next` returns arguments: one replay after another, as tasks of this set. A worker
+    /// thread of the dispatcher calls `next`, first at once, and then whenever a replay has ended and its results are
+    /// on the host, so a value there can end the loop. The submitting thread does not wait.
     pub fn repeat<'r>(
         &'r self,
         tasks: &'r Tasks,
@@ -27,7 +27,7 @@ impl<A: Send + Sync + 'static> Template<A> {
     }
 }
 
-/// A loop that is being described. [`Repeat::submit`] submits it; dropping it does nothing.
+/// The description of a loop. [`Repeat::submit`] submits it; dropping it does nothing.
 #[must_use = "a loop does nothing until it is submitted"]
 pub struct Repeat<'r, A> {
     template: &'r Template<A>,
@@ -39,26 +39,26 @@ pub struct Repeat<'r, A> {
 }
 
 impl<'r, A: Send + Sync + 'static> Repeat<'r, A> {
-    /// All its tasks have at least this priority.
+    /// Gives all its tasks at least this priority.
     pub fn priority(mut self, priority: Priority) -> Repeat<'r, A> {
         self.priority = priority;
         self
     }
 
-    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    /// Sets the device that does its work, by its number among those of the dispatcher. The default is the first.
     pub fn on(mut self, device: u8) -> Repeat<'r, A> {
         self.device = device;
         self
     }
 
-    /// It begins after this task.
+    /// Orders it after this task.
     pub fn after(mut self, task: &'r Handle) -> Repeat<'r, A> {
         self.after.push(task);
         self
     }
 
-    /// Submits it. The handle is that of its end. It fails if a replay fails, or if `next` returns an error or panics:
-    /// then there is no further replay.
+    /// Submits it. The handle completes when the loop has ended. It fails if a replay fails, or if `next` returns an
+    /// error or panics; there is no further replay then.
     pub fn submit(self) -> Result<Handle, Error> {
         let Repeat { template, tasks, next, priority, device, after } = self;
         let end = tasks.join("the end of a loop").priority(priority).held().submit()?;

@@ -16,8 +16,8 @@ use crate::work::function::{Launch, Launches, Replays, Work, WorkResult};
 use crate::work::lane::Submitted;
 use crate::work::set::{Set, SetId};
 
-/// A set of tasks, to which tasks are submitted. Clones are the same set. It keeps the streams of its dispatcher open,
-/// also when that has been closed: drop it with the dispatcher.
+/// A set of tasks: tasks are submitted to it. Clones are the same set. It keeps the streams of its dispatcher open even
+/// after that has been closed, so drop it with the dispatcher.
 #[derive(Clone)]
 pub struct Tasks(Arc<Membership>);
 
@@ -36,13 +36,13 @@ impl Drop for Membership {
 }
 
 impl Tasks {
-    /// A new set. Several may share a dispatcher.
+    /// A new set. Several sets may share a dispatcher.
     #[must_use]
     pub fn new(dispatcher: &Dispatcher) -> Tasks {
         Tasks::with_name(dispatcher, "")
     }
 
-    /// A new set with a name: the names of its tasks ([`Tasks::named`]) are its own.
+    /// A new set with a name, which is the namespace for the names of its tasks ([`Tasks::named`]).
     #[must_use]
     pub fn with_name(dispatcher: &Dispatcher, name: &str) -> Tasks {
         Tasks::of(dispatcher.shared(), name)
@@ -71,7 +71,7 @@ impl Tasks {
         &self.0.set
     }
 
-    /// From now on submitted tasks wait until the set is started (PX-01).
+    /// From now on, submitted tasks wait until the set is started (PX-01).
     pub fn stop(&self) {
         let Ok(mut held) = self.0.shared.enter_here() else { return };
         if self.0.set.stop() {
@@ -80,7 +80,7 @@ impl Tasks {
         self.0.shared.pump(held);
     }
 
-    /// Starts the tasks that have been submitted since the set was stopped, as far as nothing else holds them.
+    /// Starts the tasks that have been submitted since the set was stopped, unless something else holds them.
     pub fn start(&self) -> Result<(), Error> {
         let mut held = self.0.shared.enter_here()?;
         let Some(waiting) = self.0.set.start() else { return Ok(()) };
@@ -96,9 +96,9 @@ impl Tasks {
         Ok(released?)
     }
 
-    /// The task to which others refer by this name, before it is submitted too ([`TaskBuilder::submit_named`]). It has
-    /// a reference until then. If that is released instead ([`Handle::release`]), the tasks after it run without it
-    /// (PX-05).
+    /// The task of this name, to which others can refer even before it is submitted ([`TaskBuilder::submit_named`]). It
+    /// is held by a reference until then. If the reference is released instead ([`Handle::release`]), the tasks after
+    /// it run without it (PX-05).
     pub fn named(&self, name: &str) -> Result<Handle, Error> {
         let mut held = self.0.shared.enter_here()?;
         let (node, outcome, _) = held.named(&self.0.set.name_of(name), &self.0.set)?;
@@ -150,7 +150,7 @@ impl Tasks {
         TaskBuilder::new(&self.0.shared, &self.0.set, name, kind, Work::Launch(Launch::own(launch)))
     }
 
-    /// A function of the host, for a worker thread. It starts when the work of the device before it is complete.
+    /// A host function, run by a worker thread. It starts when the device work before it is complete.
     pub fn host<'n>(
         &self,
         name: &'n str,
@@ -159,7 +159,7 @@ impl Tasks {
         TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::function(run))
     }
 
-    /// A short function of the host, for the thread that finds it ready. It must not wait.
+    /// A short host function, run by the thread that finds it ready. It must not wait.
     pub fn light<'n>(
         &self,
         name: &'n str,
@@ -168,12 +168,12 @@ impl Tasks {
         TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::function(run))
     }
 
-    /// A task without work, which joins others.
+    /// A task without work, which ends when the tasks before it have.
     pub fn join<'n>(&self, name: &'n str) -> TaskBuilder<'_, 'n> {
         TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Empty, Work::Nothing)
     }
 
-    /// A group: its tasks of the device are dispatched when it is dropped, and not before (PX-12).
+    /// Opens a group: its device tasks are dispatched only when it is dropped (PX-12).
     pub fn group(&self) -> Result<Group, Error> {
         self.0.shared.enter_here()?.graph.begin_group();
         // From here on dropping it ends the group.
@@ -183,12 +183,12 @@ impl Tasks {
         Ok(group)
     }
 
-    /// Waits until all tasks of the set have ended. Not for the functions of tasks.
+    /// Waits until all tasks of the set have ended. Functions of tasks must not call this.
     pub fn wait(&self) -> Result<(), Error> {
         self.wait_within(None).map(drop)
     }
 
-    /// The same for so long at most, in the host's time. `None` if that passes first: the tasks go on.
+    /// The same with a timeout in the host's time. Returns `None` if it expires; the tasks continue.
     pub fn wait_for(&self, span: Duration) -> Result<Option<()>, Error> {
         self.wait_within(Some(span))
     }
@@ -231,15 +231,15 @@ pub struct Group {
 }
 
 impl Group {
-    /// A task that ends when the group is dropped, before its tasks are dispatched: for tasks that come after it
-    /// (PX-23).
+    /// A task that ends when the group is dropped, before the group's tasks are dispatched. Others can be ordered after
+    /// it (PX-23).
     #[must_use]
     pub fn before(&self) -> &Handle {
         self.before.as_ref().expect("made with the group")
     }
 
-    /// A task that ends when the ready tasks of the group have been dispatched. Where another thread dispatches when
-    /// the group is dropped it may end before.
+    /// A task that ends when the ready tasks of the group have been dispatched. It may end earlier if another thread is
+    /// dispatching when the group is dropped.
     #[must_use]
     pub fn behind(&self) -> &Handle {
         self.behind.as_ref().expect("made with the group")

@@ -29,7 +29,7 @@ const NAME: &str = "(of a template)";
 /// The most events of a replay that is one task.
 const EVENTS_MAX: u32 = 1024;
 
-/// A task of a [`Recording`]: others come after it.
+/// A task of a [`Recording`], for others to be ordered after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step(usize);
 
@@ -41,7 +41,7 @@ struct Recorded {
     after: Vec<Step>,
 }
 
-/// Tasks that are being recorded, whose functions get arguments of this type: other ones for each replay.
+/// Records tasks whose functions get arguments of type `A`, different ones for each replay.
 pub struct Recording<A> {
     steps: Vec<Recorded>,
     does: Vec<Does<A>>,
@@ -54,7 +54,7 @@ impl<A: Send + Sync + 'static> Default for Recording<A> {
 }
 
 impl<A: Send + Sync + 'static> Recording<A> {
-    /// None yet.
+    /// An empty recording.
     #[must_use]
     pub fn new() -> Recording<A> {
         Recording::default()
@@ -90,7 +90,7 @@ impl<A: Send + Sync + 'static> Recording<A> {
         self.add(Kind::Copy(Direction::DeviceToHost), name, after, Does::Launch(Box::new(launch)))
     }
 
-    /// A function of the host, for a worker thread.
+    /// A host function, run by a worker thread.
     pub fn host(
         &mut self,
         name: &str,
@@ -100,7 +100,7 @@ impl<A: Send + Sync + 'static> Recording<A> {
         self.add(Kind::Host, name, after, Does::Function(Box::new(run)))
     }
 
-    /// A short function of the host, for the thread that finds it ready. It must not wait.
+    /// A short host function, run by the thread that finds it ready. It must not wait.
     pub fn light(
         &mut self,
         name: &str,
@@ -110,7 +110,7 @@ impl<A: Send + Sync + 'static> Recording<A> {
         self.add(Kind::Light, name, after, Does::Function(Box::new(run)))
     }
 
-    /// Gives a task a priority of its own. The tasks before it inherit it, and it is the least in each replay.
+    /// Sets the priority of a task, which is its minimum in each replay. The tasks before it inherit it.
     pub fn priority(&mut self, step: Step, priority: Priority) {
         if let Some(step) = self.steps.get_mut(step.0) {
             step.priority = priority;
@@ -124,7 +124,7 @@ impl<A: Send + Sync + 'static> Recording<A> {
         Step(self.steps.len() - 1)
     }
 
-    /// Works out the order between the tasks.
+    /// Computes the order of the tasks.
     ///
     /// # Errors
     ///
@@ -146,12 +146,12 @@ impl<A: Send + Sync + 'static> Recording<A> {
     }
 }
 
-/// Tasks that have been recorded, with the order between them worked out. Clones are the same template.
+/// Recorded tasks with their order computed. Clones are the same template.
 ///
-/// If all of them are kernels of one priority, a replay is one task for the dispatcher: its kernels are launched one
-/// behind the other, in lanes that have been worked out too, and only more urgent tasks go between. A step that asks
-/// for another turn keeps those that were recorded behind it waiting. The same holds for a copy with kernels and
-/// further copies behind it, if each of them comes after the one that was recorded before it: they are in one lane.
+/// If all of them are kernels of the same priority, a replay is one task for the dispatcher: its kernels are launched
+/// in a row, in lanes that have been assigned in advance, and only more urgent tasks come between them. A step that
+/// asks for another turn delays the steps recorded after it. The same holds for a chain that begins with a copy, if
+/// each step comes after the one recorded before it: they share one lane.
 pub struct Template<A> {
     stretch: Arc<Stretch>,
     does: Arc<[Does<A>]>,
@@ -218,19 +218,20 @@ impl<A: Send + Sync + 'static> Template<A> {
         self.stretch.len()
     }
 
-    /// The same template, whose replays are a CUDA graph each: its kernels cost one call of the driver together.
+    /// The same template, with each replay as a CUDA graph: all its kernels cost one driver call.
     ///
-    /// The first replay in a group of lanes calls the functions of the steps while the driver captures these lanes.
-    /// The graph of that is launched by all replays; later ones call no function. Their arguments are dropped when
-    /// they have ended, as ever. A graph never runs beside itself, so it is made ready once more for each lane, at the
-    /// first replay there, and replays in two lanes go beside each other. The driver takes longer for these replays.
-    /// While it captures, a thread that waits for the whole context gets an error from it: replay the template once
-    /// before, at each priority. The graphs are destroyed with the template, or with the dispatcher.
+    /// The first replay in a group of lanes calls the functions of the steps while the driver captures these lanes. All
+    /// replays launch that graph; later ones call no function. Their arguments are dropped when they have ended, as
+    /// usual. A graph never runs concurrently with itself, so it is instantiated once for each lane, at the first
+    /// replay there, and replays in two lanes can overlap; those first replays take the driver longer. During the
+    /// capture, a thread that waits for the whole context gets an error, so replay the template once before, at each
+    /// priority. The graphs are destroyed with the template, or with the dispatcher.
     ///
-    /// The steps of such a template are kernels, two or more, all of one priority. One with other tasks is replayed by
-    /// calls, as without this. So is one whose steps copy, make a sync point, ask for another turn, fail, or do
-    /// something that cannot be captured: it is captured twice at most, in vain, and the functions are called once more
-    /// each time. Such replays are counted ([`crate::dispatch::DispatchStatistics::graph_fallbacks`]).
+    /// The steps of such a template have to be two or more kernels of the same priority. A template with other tasks is
+    /// replayed call by call, as without this. So is one whose steps copy, make a sync point, ask for another turn,
+    /// fail, or do something that cannot be captured: it is captured at most twice without success, and each time the
+    /// functions are called once more. Such replays are counted
+    /// ([`crate::dispatch::DispatchStatistics::graph_fallbacks`]).
     ///
     /// # Safety
     /// Each replay would submit the same kernels and sets, with the same arguments, as the first one; and the memory
@@ -240,7 +241,7 @@ impl<A: Send + Sync + 'static> Template<A> {
         Template { graphs: Some(Arc::default()), ..self }
     }
 
-    /// A replay with these arguments, as tasks of this set. They are dropped when its tasks have ended.
+    /// A replay with these arguments, as tasks of this set. The arguments are dropped when its tasks have ended.
     pub fn replay<'r>(&'r self, tasks: &'r Tasks, arguments: A) -> Replay<'r, A> {
         Replay {
             template: self,
@@ -254,7 +255,7 @@ impl<A: Send + Sync + 'static> Template<A> {
     }
 }
 
-/// A replay that is being described. [`Replay::submit`] submits it; dropping it does nothing.
+/// The description of a replay. [`Replay::submit`] submits it; dropping it does nothing.
 #[must_use = "a replay does nothing until it is submitted"]
 pub struct Replay<'r, A> {
     template: &'r Template<A>,
@@ -267,13 +268,13 @@ pub struct Replay<'r, A> {
 }
 
 impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
-    /// All its tasks have at least this priority.
+    /// Gives all its tasks at least this priority.
     pub fn priority(mut self, priority: Priority) -> Replay<'r, A> {
         self.priority = priority;
         self
     }
 
-    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    /// Sets the device that does its work, by its number among those of the dispatcher. The default is the first.
     pub fn on(mut self, device: u8) -> Replay<'r, A> {
         self.device = device;
         self
@@ -286,13 +287,13 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         self
     }
 
-    /// It begins after these tasks, or after all tasks of other replays.
+    /// Orders it after these tasks, or after all tasks of other replays.
     pub fn after(mut self, tasks: impl IntoIterator<Item = &'r Handle>) -> Replay<'r, A> {
         self.after.extend(tasks);
         self
     }
 
-    /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
+    /// Submits all its tasks, and dispatches those that are ready. The handle completes when all of them have ended.
     pub fn submit(self) -> Result<Handle, Error> {
         let shared = self.tasks.shared();
         if self.after.iter().any(|task| !task.is_of(shared)) {
@@ -311,13 +312,13 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if shared.has_spans { self.template.span.plan(shared.of_a_group) } else { None }
     }
 
-    /// The same, and where the dispatcher is full it waits until tasks have ended, as
-    /// [`crate::task::TaskBuilder::submit_when_room`]. A template of more tasks than there may be is refused.
+    /// The same, but if the dispatcher is full it waits until tasks have ended, as
+    /// [`crate::task::TaskBuilder::submit_when_room`]. A template with more tasks than a dispatcher holds is refused.
     pub fn submit_when_room(self) -> Result<Handle, Error> {
         self.submit_by(None)?.map_err(|_| Error::NoRoomInside { task: NAME.to_owned() })
     }
 
-    /// The same, which waits for so long at most, as [`crate::task::TaskBuilder::submit_within`].
+    /// The same with a timeout, as [`crate::task::TaskBuilder::submit_within`].
     pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Replay<'r, A>>, Error> {
         let deadline = self.tasks.shared().deadline(span);
         self.submit_by(Some(deadline))

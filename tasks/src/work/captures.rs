@@ -1,4 +1,4 @@
-//! Captures that the function of a task leaves behind in its lane.
+//! Stream captures that a task's function leaves open in its lane.
 
 use hal::{CaptureStatus, Driver, Stream};
 

@@ -1,4 +1,4 @@
-//! Functions of the caller, whose panics are errors.
+//! Calls functions of the user, and turns panics into errors.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! The failure of a function as the dispatcher is told of it.
+//! The failure of a function, in the form in which the dispatcher gets it.
 
 use crate::work::caught::{Panic, apart, caught_value};
 use crate::work::fault::Reason;

@@ -1,4 +1,4 @@
-//! The failure of a task, and the errors of this module.
+//! Failures of tasks, and the errors of this module.
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl fmt::Display for Fault {
 pub(crate) const FAULTS_KEPT: usize = 256;
 
 /// An error of a task, or of a call about one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Error {
     /// The call is not possible, and has changed nothing.
     Refused(Refused),
@@ -99,6 +99,13 @@ pub enum Error {
     Forked,
     /// A driver call.
     Driver(hal::Error),
+}
+
+/// As [`fmt::Display`]: a program whose `main` returns the error prints its cause and its cure.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Error {

@@ -1,4 +1,4 @@
-//! The work of tasks: functions of the caller.
+//! What a task does: functions of the user.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The graphs of a template whose launches are the same at each replay: captured once for the lanes of a group, and
-//! made ready for each of these lanes. They end with the template, or with the dispatcher of the lanes.
+//! The CUDA graphs of a template whose launches are the same at each replay: captured once for the lanes of a group,
+//! and instantiated for each of these lanes. They are destroyed with the template, or with the dispatcher of the lanes.
 
 use std::mem;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Kernels and their arguments, compared before a launch.
+//! Kernels and their arguments, which are checked before a launch.
 #![allow(unsafe_code)] // a launch is unsafe; the caller's promise is passed on
 
 use std::ffi::c_void;
@@ -35,7 +35,7 @@ impl Kernel {
         Kernel::of(driver, driver.module_function(module, name)?, name)
     }
 
-    /// A kernel that the caller has looked up. `name` is for errors.
+    /// Wraps a kernel that the caller has looked up. `name` is for errors.
     pub fn of(driver: &dyn Driver, function: Function, name: &str) -> Result<Kernel> {
         let sizes_bytes = driver.function_parameters(function)?;
         let (name, driver) = (name.to_owned(), address(driver));
@@ -57,7 +57,7 @@ impl Kernel {
         Ok(self)
     }
 
-    /// The number of devices that it is loaded on, from the first on.
+    /// The number of devices on which it is loaded, counted from the first.
     #[must_use]
     pub fn devices(&self) -> u8 {
         self.0.functions.len().min(usize::from(u8::MAX)) as u8
@@ -165,7 +165,7 @@ struct Argument {
 }
 
 impl Arguments {
-    /// None yet.
+    /// No arguments yet.
     #[must_use]
     pub fn new() -> Arguments {
         Arguments::default()
@@ -186,7 +186,7 @@ impl Arguments {
         self.bytes(bytemuck::bytes_of(value))
     }
 
-    /// Adds a value of a type that is known to the kernel only.
+    /// Adds a value of a type that only the kernel knows.
     #[must_use]
     #[inline]
     pub fn bytes(mut self, bytes: &[u8]) -> Arguments {
@@ -216,7 +216,7 @@ impl Arguments {
         self.words[self.places[number].word as usize] = address;
     }
 
-    /// How many there are.
+    /// The number of arguments.
     #[must_use]
     pub fn count(&self) -> usize {
         self.places.len()

@@ -161,7 +161,7 @@ impl Call {
 }
 
 impl Lane<'_> {
-    /// The stream of the lane, for calls of libraries. Work that is submitted to other streams is not the task's.
+    /// The stream of the lane, for library calls. Work that is submitted to other streams is not part of the task.
     #[must_use]
     pub fn stream(&self) -> Stream {
         self.lend();
@@ -208,13 +208,13 @@ impl Lane<'_> {
         self.site.driver
     }
 
-    /// How often the function has been called before for this task (PX-09).
+    /// How many times the function has already been called for this task (PX-09).
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.call.turn.get()
     }
 
-    /// Its number, from 0 up: for tests and traces.
+    /// The number of the lane, from 0 up, for tests and traces.
     #[must_use]
     pub fn number(&self) -> u8 {
         self.call.lane
@@ -226,17 +226,17 @@ impl Lane<'_> {
         self.site.device
     }
 
-    /// The task's priority, the inherited one included.
+    /// The task's priority, including what it has inherited.
     #[must_use]
     pub fn priority(&self) -> Priority {
         self.call.priority
     }
 
-    /// Copies, at the priority of the task unless the request has one of its own.
+    /// Copies, at the priority of the task unless the request states another one.
     ///
     /// # Safety
-    /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
-    /// all that it owns.
+    /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, with
+    /// everything that it owns.
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
         self.refuse_capture("copies")?;
         let mut request = request.or_at(self.call.priority);
@@ -251,7 +251,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Launches a kernel, once its arguments fit its parameters.
+    /// Launches a kernel, after checking that its arguments fit its parameters.
     ///
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
@@ -272,7 +272,7 @@ impl Lane<'_> {
         unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, arguments) }
     }
 
-    /// The other task, which must not have been started, waits until this one has completed (PX-19).
+    /// Makes the other task, which must not have started, wait until this one has completed (PX-19).
     pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
         self.refuse_capture("completes another task")?;
         if other.home() != std::ptr::from_ref(self.site.inside).addr() {
@@ -281,7 +281,7 @@ impl Lane<'_> {
         self.site.inside.completes(self.call.node, other.node()).map_err(|error| other.naming(error))
     }
 
-    /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
+    /// Makes everything submitted to the device later wait for everything submitted so far (PX-17).
     pub fn sync_point(&mut self) -> Result<(), Error> {
         self.refuse_capture("makes a sync point")?;
         if let Some(beside) = self.beside {

@@ -1,6 +1,6 @@
-//! The order in which a thread takes locks: that of the submissions to arrays, then that of a dispatcher. The first is
-//! not held while steps are taken, and neither is while code of the user's runs or is dropped. Debug builds check it
-//! on each thread: a violation may hang only where threads meet, and panics always.
+//! The order in which a thread takes locks: first that of submissions to arrays, then that of a dispatcher. The first
+//! is not held while steps are taken, and neither while user code runs or is dropped. Debug builds check this on each
+//! thread: a violation may hang only when threads meet, but always panics here.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The work of a task: its function, the lane of its launch, kernels, its outcome and its failure.
+//! What a task does and how it ends: its function, the lane of its launch, kernels, its outcome and its failure.
 
 pub(crate) mod captures;
 pub(crate) mod caught;

@@ -1,4 +1,4 @@
-//! The outcome of a task, which its node and its handles share.
+//! The outcome of a task, shared by its node and its handles.
 
 use std::any::Any;
 use std::sync::{Arc, Weak};

@@ -1,4 +1,4 @@
-//! Launches that are repeated where they fail.
+//! Launches that are retried when they fail.
 
 use graph::Refused;
 

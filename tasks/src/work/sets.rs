@@ -1,5 +1,5 @@
-//! The sets of a dispatcher, by their numbers. A task has the number of its set: to count the tasks of a set in a
-//! reference to it would cost as much as a tenth of a task, and more where threads share a set.
+//! The sets of a dispatcher, by number. A task has the number of its set: counting the tasks of a set through a
+//! reference would cost as much as a tenth of a task, and more if threads share a set.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Spans: the steps of a template as one task of the graph. Which lanes they go in, and which events these wait for, is
-//! worked out once ([`plan`]). A replay only makes the calls: from the lane of the task to those beside it, and back to
-//! that lane at the end. So the graph has one node, which ends when all steps have. Steps that are a chain are in one
-//! lane: a replay of these needs no event, and no lock. Kernels that are the same at each replay are captured by the
-//! driver, and launched by one call from then on ([`capture`]).
+//! Spans: the steps of a template as one task of the graph. Their lanes, and the events that these wait for, are
+//! computed once ([`plan`]). A replay only makes the calls, from the lane of the task to other lanes, and back to that
+//! lane at the end. So the graph has one node, which ends when all steps have. Steps that form a chain are in one lane:
+//! their replay needs no event and no lock. Kernels that are the same at each replay are captured by the driver, and
+//! from then on launched by one call ([`capture`]).
 
 pub(crate) mod capture;
 pub(crate) mod plan;

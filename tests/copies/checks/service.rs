@@ -260,7 +260,7 @@ pub fn capture(rig: &Rig) -> Outcome {
 }
 
 /// Batches that wait in a stream keep their memory: later ones get other memory, and when none is left, the driver
-/// makes their copies (T22).
+/// makes their copies.
 pub fn in_flight(rig: &Rig) -> Outcome {
     const BATCHES: u64 = 70;
     let mut bed = Bed::new(rig, Options::default(), 4 * MIB)?;

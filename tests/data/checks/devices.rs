@@ -177,7 +177,7 @@ pub fn by_turns(rig: &Rig) -> Outcome {
         let [source, _] = two_arrays(bed)?;
         same("the first", &chosen(bed, &source, 3)?, &vec![0; 3])
     })?;
-    // The busy device is seen while its computation has not ended (T18).
+    // The busy device is seen while its computation has not ended.
     on_two(rig, with(Selection::StreamAware), |bed| {
         let [source, sum] = two_arrays(bed)?;
         let busy = doors::add(bed, "busy", &source, &source, &sum).on(0).held().submit()?;

@@ -82,7 +82,7 @@ pub fn aliased(rig: &Rig) -> Outcome {
     Ok(twice.submit()?.wait()?)
 }
 
-/// A computation runs again on bytes that it reads, and never on bytes that it has written (T17).
+/// A computation runs again on bytes that it reads, and never on bytes that it has written.
 pub fn repeated(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array_of(&[3.0_f32; COUNT])?);

@@ -12,7 +12,7 @@ use crate::rig::Rig;
 
 const ROUNDS: u32 = 200;
 
-/// A function of a task submits computations (T9), beside a thread that leaves tasks to the one that dispatches. A
+/// A function of a task submits computations, beside a thread that leaves tasks to the one that dispatches. A
 /// thread that submits a computation finds those, and may not take steps before it has let go of the order of
 /// submissions: the function asks for that.
 pub fn submit_in_functions(rig: &Rig) -> Outcome {

@@ -1,4 +1,4 @@
-//! Views of an array: the same bytes, with an order, memory and transfers of their own parts (T28).
+//! Views of an array: the same bytes, with an order, memory and transfers of their own parts.
 
 use overtake::buffer::PinnedBuffer;
 use overtake::data::{discard, read};

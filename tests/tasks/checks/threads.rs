@@ -44,7 +44,7 @@ pub fn submit_beside_each_other(rig: &Rig) -> Outcome {
     same("runs", &runs.load(Ordering::Acquire), &(THREADS * EACH * 2))
 }
 
-/// From a launch, from a function, and from a light function (T9).
+/// From a launch, from a function, and from a light function.
 pub fn submit_from_everywhere(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let runs: Arc<AtomicU32> = Arc::default();

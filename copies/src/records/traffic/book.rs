@@ -1,4 +1,4 @@
-//! What the traffic of an engine keeps behind its lock: the reservations, and the bulk that takes turns.
+//! The part of an engine's traffic that is behind a lock: the reservations, and the bulk that takes turns.
 
 use hal::{Nanos, Stream};
 use terms::Priority;

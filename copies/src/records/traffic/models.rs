@@ -1,4 +1,4 @@
-//! Model checks of threads that reserve and look at the same time.
+//! Loom models of threads that reserve and look at the same time.
 
 use loom::sync::Arc;
 use loom::thread;

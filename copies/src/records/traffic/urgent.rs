@@ -1,4 +1,4 @@
-//! The urgent copies that have gone on an engine: the streams that they were of, and the time of the last one.
+//! The urgent copies that have used an engine: their streams, and the time of the last one.
 
 use hal::primitive::{AtomicU64, Ordering};
 use hal::{Nanos, Stream};

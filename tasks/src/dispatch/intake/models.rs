@@ -1,5 +1,5 @@
-//! Model checks of entries that threads leave for the thread with the turn. The intake and the turn are the
-//! dispatcher's own; lists stand in the place of the graph.
+//! Loom models of threads that leave entries for the thread with the turn. The intake and the turn are the dispatcher's
+//! own; lists replace the graph.
 
 use loom::thread;
 

@@ -1,4 +1,4 @@
-//! Model checks of the lock: loom sees each access to the state behind it, and the order that the lock gives them.
+//! Loom models of the lock: loom sees each access to the state behind it, and the order that the lock gives them.
 
 use loom::sync::Arc;
 use loom::thread;

@@ -1,5 +1,5 @@
-//! The dispatcher's lock as the models of the threads around it have it: a thread sleeps until it is free. To try all
-//! orders of threads that look again and again would take too long; `lock/models.rs` does it for the lock alone.
+//! The dispatcher's lock as used in the models of the threads around it: a thread sleeps until it is free. Trying all
+//! orders of spinning threads would take too long; `lock/models.rs` does that for the lock alone.
 
 use hal::primitive::{Mutex, MutexGuard, lock, try_lock};
 

@@ -1,4 +1,4 @@
-//! Launches, without the lock, and their reports.
+//! Launches, made without the lock, and their reports.
 
 use std::sync::Arc;
 

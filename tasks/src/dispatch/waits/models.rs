@@ -1,7 +1,7 @@
-//! Model checks of a thread that looks at marks itself, beside the thread on watch and a future: each mark is seen.
+//! Loom models of a thread that polls marks itself, next to the thread on watch and a future: each mark is seen.
 //!
-//! The sleepers, the turn, the held lock and the bells are the dispatcher's own. A thread that sleeps for ever is a
-//! deadlock, which ends the check.
+//! The sleepers, the turn, the held lock and the bells are the dispatcher's own. A thread that sleeps forever is a
+//! deadlock, and fails the model.
 
 use driver::RealHost;
 use loom::sync::Arc;

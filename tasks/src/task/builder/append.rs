@@ -1,4 +1,4 @@
-//! Tasks are appended to the graph, with the dispatcher's lock held: those that are not launched by the same call.
+//! Appends tasks to the graph, under the dispatcher's lock: those that the same call does not launch.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tasks that are launched by the call that submits them.
+//! Tasks that the submitting call launches itself.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tasks that wait for room in a full dispatcher.
+//! Submissions that wait for room in a full dispatcher.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use crate::work::set::Set;
 const LOOK_EVERY: Nanos = Nanos::from_ms(1);
 
 impl<'t, 'n> TaskBuilder<'t, 'n> {
-    /// As [`TaskBuilder::submit`], and where the dispatcher is full it waits until tasks have ended. Those that a
-    /// reference or an open group keeps back make no room.
+    /// As [`TaskBuilder::submit`], but if the dispatcher is full it waits until tasks have ended. Tasks that a
+    /// reference or an open group holds back do not make room.
     ///
-    /// In a function of a task of the same dispatcher, which may be the one that the others wait for, it does not wait:
+    /// It does not wait in a task's function of the same dispatcher, because the others may be waiting for that one:
     /// [`Error::NoRoomInside`].
     pub fn submit_when_room(self) -> Result<Handle, Error> {
         let refuse = |task: TaskBuilder<'_, '_>| Err(Error::NoRoomInside { task: format!("{:?}", task.name) });
         self.submit_by(None)?.or_else(refuse)
     }
 
-    /// The same, which waits for so long at most, in the host's time. If the dispatcher is still full then, or the
-    /// caller must not wait, it returns the task as it was.
+    /// The same with a timeout in the host's time. If the dispatcher is still full then, or the caller must not wait,
+    /// it returns the task unchanged.
     pub fn submit_within(self, span: Duration) -> Result<Result<Handle, TaskBuilder<'t, 'n>>, Error> {
         let deadline = self.shared.deadline(span);
         self.submit_by(Some(deadline))

@@ -1,5 +1,5 @@
-//! Model checks of the end of a task, beside threads that ask and futures that wait. The first thread only joins the
-//! others: where it took a part, no order that loom tries showed it some of their stores.
+//! Loom models of the end of a task, with threads that ask and futures that wait. The first thread only joins the
+//! others: when it took part, no order that loom tried showed it some of their stores.
 
 use std::sync::atomic::AtomicBool as Seen;
 use std::task::Wake;

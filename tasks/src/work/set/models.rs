@@ -1,4 +1,4 @@
-//! Model checks of the count of a set's tasks, and of its first failure.
+//! Loom models of the count of a set's tasks, and of its first failure.
 
 use std::sync::atomic::AtomicBool as Seen;
 

@@ -1,4 +1,4 @@
-//! Fixed spans: the steps of a replay are captured, and those of later replays are one launch of the graph.
+//! Fixed spans: the steps of a replay are captured, and later replays are one launch of that graph.
 #![allow(unsafe_code)] // the launch of a graph is unsafe; the promise of the caller that has fixed the template holds
 
 use std::borrow::Cow;

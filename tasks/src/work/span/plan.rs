@@ -1,4 +1,4 @@
-//! The lanes, the waits and the events of a span: worked out once, and the same for each replay.
+//! The lanes, waits and events of a span: computed once, and the same for each replay.
 
 use std::ops::Range;
 
