@@ -68,7 +68,7 @@ impl Graph {
         }
     }
 
-    /// Whether a node of a lane that leaves has failed, and its lane was reported before another one that it has joined.
+    /// Whether a node of a lane that leaves has failed, and its lane was reported before another one that it joined.
     #[inline]
     fn is_early(&self, node: u32) -> bool {
         let slot = &self.nodes[node];

@@ -250,12 +250,9 @@ fn is_next_kernel(slot: &Slot, priority: Priority, device: u8) -> bool {
 fn has_one_behind_at_most(last: &Slot, slots: &[Slot]) -> bool {
     let edge = last.out.first;
     let is_next = |slot: &Slot| {
-        matches!(slot.edge.mark, Mark::Launched)
-            && slot.edge.out_next == NONE
-            && slot.strand == NONE
-            && matches!(slot.kind, Kind::Kernel)
-            && slot.effective == last.told
-            && slot.poison.is_none()
+        let is_only = slot.edge.out_next & slot.strand == NONE;
+        let is_alike = matches!(slot.kind, Kind::Kernel) & (slot.effective == last.told);
+        is_only & matches!(slot.edge.mark, Mark::Launched) & is_alike & slot.poison.is_none()
     };
     edge == NONE || slots.get((edge ^ IN_SLOT) as usize).is_some_and(is_next)
 }

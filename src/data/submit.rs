@@ -160,8 +160,7 @@ impl Submission<'_> {
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
         let first = before.iter().chain(self.after).chain(&self.store.entry);
-        let builder = builder.priority(self.priority).after(first).behind(self.behind);
-        builder.append(held, &accesses)
+        builder.priority(self.priority).after(first).behind(self.behind).append(held, &accesses)
     }
 
     /// Refuses the task where there is no room for it behind these.

@@ -132,13 +132,19 @@ impl Dead {
         }
     }
 
-    /// The same, of a task that has been refused. What it holds may be the last of the user's that waits for tasks: it
-    /// is dropped without the turn.
-    pub fn add_refused(&mut self, work: Work) {
+    /// Takes the same of a task that has been refused, if it owns anything. What it holds may be the last of the user's
+    /// that waits for tasks: it is dropped without the turn.
+    #[inline]
+    pub fn add_refused(&mut self, work: &mut Work) {
         if !work.is_bare() {
-            self.works.push(Work::Nothing);
-            self.refused.push(work);
+            self.take_refused_work(work);
         }
+    }
+
+    #[cold]
+    fn take_refused_work(&mut self, work: &mut Work) {
+        self.works.push(Work::Nothing);
+        self.refused.push(std::mem::replace(work, Work::Nothing));
     }
 
     /// The work that has been refused, until the returned value is dropped.

@@ -79,8 +79,8 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::pump`], beginning with a launch at hand, behind the joins that the graph has told. No thread has the
-    /// turn, and there is no other step.
+    /// As [`Shared::pump`], beginning with a launch at hand, behind the joins that the graph has told. No thread has
+    /// the turn, and there is no other step.
     #[inline(always)] // in one place, where most of the launch is known
     pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching, own: Option<Mark>) {
         // Its work is its node's again behind the launch: there is none to drop.

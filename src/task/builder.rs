@@ -238,23 +238,17 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         Ok(Handle::new(node, outcome))
     }
 
-    /// As [`TaskBuilder::submit_waiting`], of a task that could have been launched at once. `cold` says nothing of the
-    /// tasks: it has the compiler keep the registers for those that are launched, which took a twentieth more without.
+    /// Appends the task to the graph, and takes the steps that are there. `cold` says nothing of the tasks: it has the
+    /// compiler keep the registers for those that are launched at once, which took a twentieth more without.
     #[cold]
     #[inline(never)]
-    pub(super) fn submit_otherwise(self, held: Held<'t>) -> Result<Handle, Error> {
-        let held = self.shared.behind_news(held);
-        self.submit_waiting(held)
-    }
-
-    #[inline(never)]
-    fn submit_waiting(mut self, mut held: Held<'t>) -> Result<Handle, Error> {
+    pub(super) fn submit_otherwise(mut self, held: Held<'t>) -> Result<Handle, Error> {
         let shared = self.shared;
+        let mut held = shared.behind_news(held);
         if shared.policy.is_some() {
             held = self.rank(held)?;
         }
         let appended = self.append(&mut held, &[]);
-        // Its work is dropped here if it is refused.
         shared.pump(held);
         appended
     }

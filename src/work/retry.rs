@@ -13,6 +13,7 @@ pub(crate) const ONCE: &str = "a function of the host can be called once only: r
 /// task goes behind the other ready ones meanwhile, and those after it wait on.
 ///
 /// A panic is not repeated, and neither is a launch for a device that is lost.
+#[cold]
 fn again(mut launch: Launch, most: u32) -> Launch {
     let (mut left, mut turn) = (most, 0);
     Launch::own(move |lane: &mut Lane<'_>| {
@@ -33,6 +34,7 @@ fn again(mut launch: Launch, most: u32) -> Launch {
 
 impl Work {
     /// The same work, repeated up to so many times.
+    #[inline]
     pub fn repeated(self, most: u32) -> Work {
         match self {
             Work::Launch(launch) if most > 0 => Work::Launch(again(launch, most)),

@@ -16,9 +16,9 @@ impl<'n> TaskBuilder<'_, 'n> {
     /// Appends the task, after those that its use of data asks for. The caller has it dispatched
     /// ([`crate::dispatch::shared::Shared::pump`]), also if it is refused: its work, which is the user's, is dropped
     /// behind the lock then.
-    pub(crate) fn append(mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
+    pub(crate) fn append(&mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let appended = self.try_append(held, accesses);
-        held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
+        held.dead.add_refused(&mut self.work);
         appended.map_err(|error| self.all_before().fold(error, |error, first| first.naming(error)))
     }
 
@@ -60,7 +60,7 @@ impl<'n> TaskBuilder<'_, 'n> {
             held = self.rank(held)?;
         }
         let submitted = self.fill_named(&mut held);
-        held.dead.add_refused(self.work);
+        held.dead.add_refused(&mut self.work);
         shared.pump(held);
         submitted
     }
@@ -164,7 +164,9 @@ impl<'n> TaskBuilder<'_, 'n> {
         held.expect(character);
         if let Some(body) = held.bodies.get(node) {
             let work = std::mem::replace(&mut self.work, Work::Nothing);
-            (body.character, body.work) = (character, work.repeated(retries));
+            body.character = character;
+            // It has none: to look whether there is some to drop would cost as much.
+            std::mem::forget(std::mem::replace(&mut body.work, work.repeated(retries)));
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::dispatch::inside::is_inside;
 use crate::dispatch::shared::Shared;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
-use crate::work::function::Work;
 use crate::work::set::Set;
 
 /// The time between two looks: others may have submitted as many tasks as have ended.
@@ -45,7 +44,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             let appended = self.try_append(&mut held, &[]);
             let is_full = matches!(appended, Err(Error::Refused(Refused::WouldBlock)));
             if !is_full {
-                held.dead.add_refused(std::mem::replace(&mut self.work, Work::Nothing));
+                held.dead.add_refused(&mut self.work);
             }
             shared.pump(held);
             if !is_full {
