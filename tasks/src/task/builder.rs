@@ -245,7 +245,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// compiler keep the registers for those that are launched at once, which took a twentieth more without.
     #[cold]
     #[inline(never)]
-    pub(super) fn submit_otherwise(&mut self, held: Held<'t>) -> Result<Handle, Error> {
+    pub(super) fn submit_otherwise(mut self, held: Held<'t>) -> Result<Handle, Error> {
         let shared = self.shared;
         let mut held = shared.behind_news(held);
         if shared.policy.is_some() {

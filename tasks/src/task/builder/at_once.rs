@@ -17,7 +17,7 @@ impl<'t> TaskBuilder<'t, '_> {
     /// Submits the task, and launches it behind the joins with the few tasks before it, if it may be launched now by
     /// this thread.
     #[inline(never)]
-    pub(super) fn submit_here(mut self) -> Result<Handle, Error> {
+    pub(super) fn submit_here(self) -> Result<Handle, Error> {
         self.shared.may_enter()?;
         let mut held = self.shared.enter();
         if !self.is_usual() || !held.may_launch_at_once() {
