@@ -13,7 +13,8 @@ const GLIBC: &str = "2.28";
 
 /// The program that links. It hands the system's libgcc_s over as a file: Zig would put an unwinder of its own into
 /// each library, and no exception of C++ could pass through frames of Rust. Zig does not know the option that hides the
-/// names of the ends of a section; the lists of exports hide them too.
+/// names of the ends of a section, so `libovertake.so` exports two of them more; they are protected, so each library
+/// keeps its own.
 const SCRIPT: &str = "\
 #!/bin/sh
 for word do
