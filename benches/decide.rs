@@ -9,7 +9,7 @@ use channels::{Shape, chunk};
 use criterion::{BenchmarkId, Criterion};
 use overtake::hal::DevicePtr;
 use overtake::{Priorities, Priority};
-use semaphores::{Kind, Layout, emulation};
+use semaphores::{EmulationKind, Layout, emulation};
 
 /// Words at invented addresses.
 struct Words(Priorities);
@@ -39,7 +39,7 @@ fn priorities(count: u8) -> Priorities {
 /// The steps of a bulk copy of 256 MiB in chunks of 2 MiB, for each emulation and number of priorities.
 fn brackets(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bracket of 128 chunks");
-    for kind in Kind::ALL {
+    for kind in EmulationKind::ALL {
         for count in [2, 6] {
             let words = Words(priorities(count));
             let id = BenchmarkId::new(kind.name(), format!("{count} priorities"));

@@ -60,7 +60,7 @@ impl Transfer<'_> {
         };
         let builder = builder.after(self.after.iter().map(|node| &node.0));
         let accesses: Vec<Access> = self.parts.iter().map(|part| self.access(part)).collect();
-        let handle = builder.in_convoy().priority(priority).append_in(held, &accesses)?;
+        let handle = builder.in_copy_strand().priority(priority).append_in(held, &accesses)?;
         count(copies, 1);
         count(bytes_counted, self.parts.iter().map(|part| part.end - part.start).sum());
         Ok(handle)

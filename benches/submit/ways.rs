@@ -13,11 +13,11 @@ const BYTES: u64 = 64 << 10;
 /// Copies before the measured ones, so that one-time costs are not measured.
 const WARM_UP: u32 = 20;
 
-/// The name, the number of copies that share a ticket, and whether their tickets stay out.
+/// The name, the number of copies that share a fence, and whether their fences stay out.
 struct Way {
     name: &'static str,
     armed: bool,
-    ticket_every: u32,
+    fence_every: u32,
     withheld: bool,
     /// Whether the copy takes the way of a hook of the drop-in, and whether it finds a lull then.
     hook: Option<Lull>,
@@ -30,8 +30,8 @@ enum Lull {
     Off,
 }
 
-const fn way(name: &'static str, armed: bool, ticket_every: u32, withheld: bool) -> Way {
-    Way { name, armed, ticket_every, withheld, hook: None }
+const fn way(name: &'static str, armed: bool, fence_every: u32, withheld: bool) -> Way {
+    Way { name, armed, fence_every, withheld, hook: None }
 }
 
 const fn hooked(name: &'static str, armed: bool, lull: Lull) -> Way {
@@ -94,7 +94,7 @@ impl Bench {
         let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
         // Without channels no queue is probed; a probe would take callgrind minutes.
         let options = Options::default().with_profile(|profile| {
-            profile.ticket_every = way.map_or(8, |way| way.ticket_every);
+            profile.fence_every = way.map_or(8, |way| way.fence_every);
             profile.channels = false;
             profile.lull = way.is_some_and(|way| way.hook == Some(Lull::On));
         });

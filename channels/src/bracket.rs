@@ -1,11 +1,11 @@
 //! Brackets: the command sequence of one copy on a channel.
 //!
 //! Pure: from the addresses of the words, the emulation, a priority and the number of chunks it computes the steps to
-//! submit. In [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is literally the patent's (PC-03): acquire
-//! every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
+//! submit. In [`EmulationKind::Bracket`](semaphores::EmulationKind::Bracket) mode the sequence is literally the
+//! patent's (PC-03): acquire every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
 
+use priority::Priority;
 use semaphores::{Emulation, Layout, Step};
-use terms::Priority;
 
 /// The steps that submit `chunks` chunks of one copy at `priority`.
 ///
@@ -30,8 +30,8 @@ pub fn bracket(words: &dyn Layout, emulation: &dyn Emulation, priority: Priority
 #[cfg(test)]
 mod tests {
     use hal::DevicePtr;
-    use semaphores::{Kind, emulation};
-    use terms::Priorities;
+    use priority::Priorities;
+    use semaphores::{EmulationKind, emulation};
 
     use super::*;
 
@@ -52,7 +52,7 @@ mod tests {
         }
     }
 
-    fn steps(kind: Kind, priority: u8, chunks: usize) -> Vec<Step> {
+    fn steps(kind: EmulationKind, priority: u8, chunks: usize) -> Vec<Step> {
         let words = Words(Priorities::new(3).unwrap());
         bracket(&words, emulation(kind), Priority::new(priority).unwrap(), chunks)
     }
@@ -63,13 +63,13 @@ mod tests {
         use Step::{Copy, Wait, Write};
         let word = |priority: u64| DevicePtr(200 + priority);
         assert_eq!(
-            steps(Kind::Bracket, 1, 1),
+            steps(EmulationKind::Bracket, 1, 1),
             [Wait(word(2)), Wait(word(3)), Copy(0)],
             "the lowest acquires and copies"
         );
-        assert_eq!(steps(Kind::Bracket, 2, 1), [Wait(word(3)), Write(word(2), 1), Copy(0), Write(word(2), 0)]);
+        assert_eq!(steps(EmulationKind::Bracket, 2, 1), [Wait(word(3)), Write(word(2), 1), Copy(0), Write(word(2), 0)]);
         assert_eq!(
-            steps(Kind::Bracket, 3, 1),
+            steps(EmulationKind::Bracket, 3, 1),
             [Write(word(3), 1), Copy(0), Write(word(3), 0)],
             "the highest never waits"
         );
@@ -79,8 +79,8 @@ mod tests {
     fn hold_waits_once_per_chunk_at_any_number_of_priorities() {
         use Step::{Copy, Wait};
         let gate = DevicePtr(101);
-        assert_eq!(steps(Kind::Hold, 1, 2), [Wait(gate), Copy(0), Wait(gate), Copy(1)]);
-        assert_eq!(steps(Kind::Hold, 3, 1), [Copy(0)]);
+        assert_eq!(steps(EmulationKind::Hold, 1, 2), [Wait(gate), Copy(0), Wait(gate), Copy(1)]);
+        assert_eq!(steps(EmulationKind::Hold, 3, 1), [Copy(0)]);
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         use Step::{Add, Copy, Wait};
         let (own, above) = (DevicePtr(302), DevicePtr(303));
         let expected = [Wait(above), Add(own, 1), Copy(0), Wait(above), Copy(1), Add(own, -1)];
-        assert_eq!(steps(Kind::Atomics, 2, 2), expected);
-        assert!(steps(Kind::Atomics, 2, 0).is_empty());
+        assert_eq!(steps(EmulationKind::Atomics, 2, 2), expected);
+        assert!(steps(EmulationKind::Atomics, 2, 0).is_empty());
     }
 }

@@ -7,15 +7,15 @@ use hal::locks::{lock, unpoisoned};
 use hal::{
     Code, DevicePtr, Driver, Event, EventFlags, MemOp, Nanos, Result, Shape, Stream, StreamFlags, Wait, WaitCondition,
 };
+use priority::Priority;
 use semaphores::{Bank, Emulation, Step, Words};
-use terms::Priority;
 
 use crate::bracket::bracket;
 use crate::fold::Group;
 use crate::pace::Pace;
 use crate::submit::copy_shape;
 use crate::turn::Turns;
-use terms::Direction;
+use priority::Direction;
 
 /// Launches a kernel that adds to a word, for the emulation that counts on the device.
 pub trait Adder: Send + Sync {

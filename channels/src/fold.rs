@@ -4,7 +4,7 @@
 //! at most as many channels as queues, and neighbouring priorities share a channel. Copies of one group do not wait for
 //! each other: they run in order on one channel, and a copy that waited for a later one would wait forever.
 
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 /// Neighbouring priorities that share a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,10 +19,10 @@
 //!
 //! use channels::{Adder, Channel, ChannelOptions, Shape, Submission, chunk, fold};
 //! use hal::{Code, Device, DevicePtr, Driver, HostAllocFlags, Nanos, Stream, StreamFlags};
-//! use semaphores::{Bank, Kind, emulation};
-//! use terms::{Direction, Priorities, Priority};
+//! use semaphores::{Bank, EmulationKind, emulation};
+//! use priority::{Direction, Priorities, Priority};
 //!
-//! /// `Kind::Hold` counts on the CPU and adds nothing on the device.
+//! /// `EmulationKind::Hold` counts on the CPU and adds nothing on the device.
 //! struct NoAdder;
 //!
 //! impl Adder for NoAdder {
@@ -48,7 +48,7 @@
 //!     priority: Priority::LOWEST,
 //!     chunks: &chunk::cut(&Shape::linear(device, host, bytes), chunk_bytes),
 //!     bank: &bank,
-//!     emulation: emulation(Kind::Hold),
+//!     emulation: emulation(EmulationKind::Hold),
 //!     adder: &NoAdder,
 //!     pace: None,
 //!     in_stream: false,

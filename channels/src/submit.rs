@@ -3,7 +3,7 @@
 
 use hal::{Declared, Driver, Result, Shape, Side, Stream};
 
-use terms::Direction;
+use priority::Direction;
 
 /// Submits a copy of any shape to a stream.
 ///

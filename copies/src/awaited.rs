@@ -1,15 +1,15 @@
 //! Threads that wait for a stream: the unfinished copies ahead of them in it are raised.
 
-use terms::Priority;
+use priority::Priority;
 
-use crate::records::{Lift, Ticket};
+use crate::records::{Fence, Lift};
 use crate::stream::PriorityStream;
 
 /// The copies of a stream that are on their way to a point in it, and that are below a priority.
 #[doc(hidden)] // for crates/shim
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    tickets: Vec<Ticket>,
+    fences: Vec<Fence>,
 }
 
 impl PriorityStream {
@@ -19,9 +19,9 @@ impl PriorityStream {
     #[must_use]
     pub fn ahead_below(&self, to: Priority) -> Option<Awaited> {
         let state = self.state();
-        let below = state.ahead.below(to, &state.inner.records.tickets);
-        let tickets: Vec<Ticket> = below.into_iter().flat_map(|known| known.tickets).collect();
-        (!tickets.is_empty()).then_some(Awaited { tickets })
+        let below = state.ahead.below(to, &state.inner.records.fences);
+        let fences: Vec<Fence> = below.into_iter().flat_map(|known| known.fences).collect();
+        (!fences.is_empty()).then_some(Awaited { fences })
     }
 
     /// A thread waits for these copies: those that are still on their way pass as ones of `to` until they have
@@ -29,10 +29,10 @@ impl PriorityStream {
     #[doc(hidden)] // for crates/shim
     pub fn lift_awaited(&self, awaited: &Awaited, to: Priority) -> bool {
         let records = &self.state().inner.records;
-        let lifted = |ticket: &&Ticket| {
-            !records.tickets.is_done(**ticket) && records.standing.lifts.lift(**ticket, &[], to) != Lift::Unchanged
+        let lifted = |fence: &&Fence| {
+            !records.fences.is_done(**fence) && records.standing.lifts.lift(**fence, &[], to) != Lift::Unchanged
         };
-        let count = awaited.tickets.iter().filter(lifted).count();
+        let count = awaited.fences.iter().filter(lifted).count();
         records.counters.boosts.add(count as u64);
         count > 0
     }

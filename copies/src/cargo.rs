@@ -1,7 +1,7 @@
 //! What one call copies: one request, or several.
 
 use channels::Shape;
-use terms::Direction;
+use priority::Direction;
 
 use crate::request::{Request, sum_of_bytes};
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use channels::Adder;
 use hal::{Code, DevicePtr, Result, Stream};
-use semaphores::{Emulation, Kind};
+use semaphores::{Emulation, EmulationKind};
 
 use crate::kernel::CopyKernel;
 use options::Options;
@@ -33,8 +33,8 @@ pub(crate) struct Counting(Option<Arc<CopyKernel>>);
 /// that the CPU raises.
 pub(crate) fn of_its_mode(options: &Options, kernel: Option<Arc<CopyKernel>>) -> (Option<Arc<CopyKernel>>, Counting) {
     match options.profile.emulation {
-        Kind::Hold => (kernel, Counting(None)),
-        Kind::Bracket | Kind::Atomics => (None, Counting(kernel)),
+        EmulationKind::Hold => (kernel, Counting(None)),
+        EmulationKind::Bracket | EmulationKind::Atomics => (None, Counting(kernel)),
     }
 }
 
@@ -57,7 +57,7 @@ impl Adder for Counting {
 #[cfg(test)]
 mod tests {
     use options::Profile;
-    use terms::Priority;
+    use priority::Priority;
 
     use super::*;
     use crate::overtake::Overtake;
@@ -65,13 +65,13 @@ mod tests {
     #[test]
     fn no_copy_goes_by_kernel_where_the_device_counts() {
         let driver = crate::soft::driver();
-        for emulation in Kind::ALL {
+        for emulation in EmulationKind::ALL {
             let options = Options { profile: Profile::emulating(emulation), ..Options::default() };
             let overtake = Overtake::attach(&driver, options).unwrap();
             let stream = overtake.stream(Priority::LOWEST).unwrap();
             let inner = &stream.state().inner;
             let kernels = (inner.kernel.is_some(), inner.counting.0.is_some());
-            assert_eq!(kernels, (emulation == Kind::Hold, emulation != Kind::Hold), "{emulation:?}");
+            assert_eq!(kernels, (emulation == EmulationKind::Hold, emulation != EmulationKind::Hold), "{emulation:?}");
         }
     }
 }

@@ -8,8 +8,8 @@ use channels::fold::{Group, group_of, groups};
 use channels::{Channel, ChannelOptions};
 use hal::{Driver, Nanos, Result};
 use options::Options;
+use priority::{Direction, Priority};
 use semaphores::Bank;
-use terms::{Direction, Priority};
 
 const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::Nanos;
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::inner::Inner;
 use crate::records::{Owner, Reservation, Traffic};

@@ -8,11 +8,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use doors::forks::Process;
 use hal::locks::lock;
 use hal::{Device, Driver, Host, Nanos, Result, Wait};
 use options::Options;
-use terms::Direction;
+use os::forks::Process;
+use priority::Direction;
 
 /// A thread waits this long for another one's findings. Then it probes itself: that one may be stopped.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);

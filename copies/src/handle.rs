@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Error, Nanos, Result, Wait};
-use terms::Priority;
+use priority::Priority;
 
 use crate::decide::Plan;
-use crate::records::{Lift, Records, Ticket};
+use crate::records::{Fence, Lift, Records};
 use crate::state::StreamState;
 
 /// A submitted copy. Dropping the handle does not affect the copy.
@@ -32,7 +32,7 @@ use crate::state::StreamState;
 #[derive(Clone)]
 pub struct CopyHandle {
     pub(crate) stream: Arc<StreamState>,
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) fence: Option<Fence>,
     pub(crate) plan: Plan,
 }
 
@@ -41,11 +41,11 @@ const ASK_EVERY: Nanos = Nanos::from_ms(10);
 
 impl fmt::Debug for CopyHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CopyHandle { stream, ticket, plan } = self;
+        let CopyHandle { stream, fence, plan } = self;
         f.debug_struct("CopyHandle")
             .field("stream", &stream.stream)
             .field("plan", plan)
-            .field("ticket", ticket)
+            .field("fence", fence)
             .finish_non_exhaustive()
     }
 }
@@ -57,7 +57,7 @@ impl CopyHandle {
         self.plan
     }
 
-    /// Whether the copy has completed. A copy without a ticket of its own (see [`CopyHandle::plan`]) counts as
+    /// Whether the copy has completed. A copy without a fence of its own (see [`CopyHandle::plan`]) counts as
     /// completed when its stream is done.
     pub fn is_done(&self) -> Result<bool> {
         let (driver, stream) = (&*self.stream.inner.driver, self.stream.stream);
@@ -67,14 +67,14 @@ impl CopyHandle {
     }
 
     fn has_landed(&self) -> bool {
-        self.ticket.is_some_and(|ticket| self.stream.inner.records.tickets.is_done(ticket))
+        self.fence.is_some_and(|fence| self.stream.inner.records.fences.is_done(fence))
     }
 
-    /// Whether [`CopyHandle::lift`] may have an effect: the copy has a ticket of its own.
+    /// Whether [`CopyHandle::lift`] may have an effect: the copy has a fence of its own.
     #[doc(hidden)] // for the dispatcher of the front door
     #[must_use]
     pub fn can_be_lifted(&self) -> bool {
-        self.ticket.is_some()
+        self.fence.is_some()
     }
 
     /// Raises the copy to priority `to` until it has completed, because work of that priority waits for it. Copies
@@ -83,10 +83,10 @@ impl CopyHandle {
     pub fn lift(&self, to: Priority) -> Result<Lift> {
         let inner = &self.stream.inner;
         inner.check(to, "overtake lift")?;
-        let Records { tickets, standing, counters, .. } = &*inner.records;
-        let Some(ticket) = self.ticket.filter(|ticket| !tickets.is_done(*ticket)) else { return Ok(Lift::Unchanged) };
-        let ahead = self.stream.ahead.below(to, tickets).into_iter().flat_map(|before| before.tickets);
-        let lift = standing.lifts.lift(ticket, &ahead.collect::<Vec<_>>(), to);
+        let Records { fences, standing, counters, .. } = &*inner.records;
+        let Some(fence) = self.fence.filter(|fence| !fences.is_done(*fence)) else { return Ok(Lift::Unchanged) };
+        let ahead = self.stream.ahead.below(to, fences).into_iter().flat_map(|before| before.fences);
+        let lift = standing.lifts.lift(fence, &ahead.collect::<Vec<_>>(), to);
         if lift != Lift::Unchanged {
             counters.boosts.add(1);
         }
@@ -98,7 +98,7 @@ impl CopyHandle {
     #[must_use]
     pub fn loss(&self) -> Option<Error> {
         let standing = &self.stream.inner.records.standing;
-        self.ticket.filter(|ticket| standing.is_lost(*ticket)).and_then(|_| standing.check().err())
+        self.fence.filter(|fence| standing.is_lost(*fence)).and_then(|_| standing.check().err())
     }
 
     /// Waits until the copy has completed. Returns the error of the device, if there was one, and an error if a copy of
@@ -109,7 +109,7 @@ impl CopyHandle {
 
     fn wait_for_landing(&self) -> Result<()> {
         let (driver, stream) = (&self.stream.inner.driver, self.stream.stream);
-        if self.ticket.is_none() {
+        if self.fence.is_none() {
             return hal::beside_captures(&**driver, || driver.stream_synchronize(stream));
         }
         let host = driver.host();

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use channels::Pace;
 use channels::probe::{self, Rig};
 use contexts::{CudaContext, Going};
-use doors::forks::Process;
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
+use os::forks::Process;
+use priority::{Direction, Priority};
 use semaphores::{Bank, Layout, Words};
-use terms::{Direction, Priority};
 use threads::{StreamLock, Worker};
 
 use crate::decide::leaves_urgent_copies;
@@ -19,7 +19,7 @@ use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::reach::Home;
-use crate::records::{Counters, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Fences, Records, Standing, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
@@ -327,12 +327,12 @@ fn stand_down_in_one_queue(records: &Records, queues: [usize; 2]) {
 }
 
 fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Direction::COUNT]) -> Result<Records> {
-    let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
+    let fences = Fences::new(Words::new(driver, Fences::WORDS)?);
     let standing = Standing::new(banks.map(Arc::clone));
     let (counters, trace) = (Counters::new(options.priorities), Trace::new(options.trace));
-    let records = Records::new(tickets, standing, counters, trace, options.profile.lull);
+    let records = Records::new(fences, standing, counters, trace, options.profile.lull);
     if options.profile.counters_from > 0 {
-        records.tickets.skip_to(options.profile.counters_from.into());
+        records.fences.skip_to(options.profile.counters_from.into());
     }
     Ok(records)
 }

@@ -3,7 +3,7 @@
 
 use channels::copy_shape;
 use hal::{Driver, Result, Stream};
-use terms::Direction;
+use priority::Direction;
 
 use crate::decide::{Plan, Reason};
 use crate::overtake::Overtake;

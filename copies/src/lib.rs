@@ -77,9 +77,9 @@ pub use hal;
 pub use inner::Inner;
 pub use options::{self, Options, variables};
 pub use overtake::Overtake;
+pub use priority::{Direction, Priorities, Priority};
 #[doc(hidden)] // for crates/shim
 pub use records::is_any_copy_lost;
 pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy};
 pub use semaphores::Words;
 pub use stream::PriorityStream;
-pub use terms::{Direction, Priorities, Priority};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use contexts::CudaContext;
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
-use terms::{Direction, Priorities, Priority};
+use priority::{Direction, Priorities, Priority};
 use threads::Worker;
 
 use crate::expected::Expected;
@@ -268,7 +268,7 @@ impl Overtake {
     /// The number of tracked copies that the watcher has not seen complete.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        self.inner.records.tickets.outstanding()
+        self.inner.records.fences.outstanding()
     }
 
     /// The number of copies above `priority` that are pending on the engine of `direction`, by its semaphores.

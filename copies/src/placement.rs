@@ -2,7 +2,7 @@
 
 use hal::{DevicePtr, MemoryKind};
 use options::Options;
-use terms::Direction;
+use priority::Direction;
 
 use crate::cargo::Cargo;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Result};
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;

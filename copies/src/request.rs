@@ -2,7 +2,7 @@
 
 use channels::{Shape, Side};
 use hal::{Declared, DevicePtr};
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 /// A copy as its caller requests it: both sides, the size, and optionally a priority.
 ///

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver};
+use priority::{Direction, Priorities};
 use semaphores::{Bank, Words};
-use terms::{Direction, Priorities};
 
-use crate::records::{Counters, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Fences, Records, Standing, Trace};
 
 /// A new software GPU, with its primary context current.
 pub(crate) fn driver() -> Arc<dyn Driver> {
@@ -16,12 +16,12 @@ pub(crate) fn driver() -> Arc<dyn Driver> {
     driver
 }
 
-pub(crate) fn tickets(driver: &Arc<dyn Driver>) -> Tickets {
-    Tickets::new(Words::new(driver, Tickets::WORDS).unwrap())
+pub(crate) fn fences(driver: &Arc<dyn Driver>) -> Fences {
+    Fences::new(Words::new(driver, Fences::WORDS).unwrap())
 }
 
 /// Records with these priorities on all engines.
 pub(crate) fn records(driver: &Arc<dyn Driver>, priorities: Priorities) -> Records {
     let banks = [(); Direction::COUNT].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
-    Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default(), false)
+    Records::new(fences(driver), Standing::new(banks), Counters::new(priorities), Trace::default(), false)
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::primitive::{AtomicBool, AtomicU64, Ordering};
 use hal::{Nanos, Stream};
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 use threads::stream_lock::{Exclusive, Place, Within};
 
 use crate::decide::Company;
@@ -68,7 +68,7 @@ impl StreamState {
             inner: Arc::clone(inner),
             stream,
             priority,
-            burst: Arc::new(Mutex::new(Burst::new(inner.options.profile.ticket_every))),
+            burst: Arc::new(Mutex::new(Burst::new(inner.options.profile.fence_every))),
             shadow: OnceLock::new(),
             place: OnceLock::new(),
             ahead: Ahead::default(),

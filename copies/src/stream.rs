@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Nanos, Result, Shape, Stream};
-use terms::Priority;
+use priority::Priority;
 
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;
@@ -209,9 +209,9 @@ impl PriorityStream {
         let waited = own.context.visit(|| own.driver.stream_wait_event(self.state.stream, event));
         theirs.events.give(event);
         lock(&self.state.burst).end();
-        // Tickets mean nothing in another context.
+        // Fences mean nothing in another context.
         if Arc::ptr_eq(own, theirs) {
-            self.state.ahead.inherit(&other.state.ahead, &own.records.tickets);
+            self.state.ahead.inherit(&other.state.ahead, &own.records.fences);
         }
         waited
     }

@@ -8,8 +8,8 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use options::Options;
 use overtake_copies::Overtake;
 use overtake_copies::copy::Request;
+use priority::Priority;
 use softgpu::{Fault, SoftGpu};
-use terms::Priority;
 
 const BYTES: u64 = 1 << 20;
 

@@ -13,9 +13,9 @@ use hal::{Device, Driver, Nanos};
 use options::Options;
 use overtake_copies::Overtake;
 use overtake_copies::copy::{Plan, Reason};
+use priority::Priority;
 use refused_threads::REFUSED_TO_ANY;
 use softgpu::SoftGpu;
-use terms::Priority;
 
 const BYTES: u64 = 3 << 20;
 /// The layer has made its threads long before so many copies.

@@ -129,7 +129,7 @@ impl Graph {
     fn may_run_at_once(&self, spec: &Spec<'_>) -> bool {
         spec.kind.is_device()
             && spec.references == 0
-            && !spec.in_convoy
+            && !spec.in_copy_strand
             && self.options.priorities.contains(spec.priority)
             && spec.device < self.options.devices
             && self.is_plain_and_at_rest()

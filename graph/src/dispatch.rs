@@ -1,13 +1,13 @@
 //! Dispatch: hands out ready nodes, with their lanes and joins, and takes reports of launched ones.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::graph::Graph;
 use crate::lanes::Lanes;
 use crate::list::NONE;
 use crate::node::{IN_SLOT, Kind, Mark, NodeId, Point, Slot, Stage};
 use crate::nodes::two;
-use crate::passes::Turn;
+use crate::passes::PassStep;
 use crate::refused::Refused;
 
 /// The thread that asks for work.
@@ -418,9 +418,9 @@ impl Graph {
                 }
             });
             match self.passes.turn(self.nodes.slots()) {
-                Turn::Launch(node) => return Some(node),
-                Turn::Nothing => return None,
-                Turn::Sync => self.sync(),
+                PassStep::Launch(node) => return Some(node),
+                PassStep::Nothing => return None,
+                PassStep::Sync => self.sync(),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::data::Records;
 use crate::edges::Edges;

@@ -3,7 +3,7 @@
 //! The nodes that wait for a node are those that its edges lead to and, once it has been launched, the next node of its
 //! lane. Both relations end when the node ends, and the inheritance with them.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;

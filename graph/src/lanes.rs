@@ -3,9 +3,9 @@
 mod joins;
 mod strands;
 
-use terms::Priority;
+use priority::Priority;
 
-use crate::convoys::Convoys;
+use crate::copy_strands::CopyStrands;
 use crate::list::{NONE, Pair};
 use crate::node::{Point, Slot, Stage};
 use crate::options::{LANE_DEVICES_MAX, LANES_MAX, Options};
@@ -33,7 +33,7 @@ struct Lane {
 /// A logical stream.
 struct Strand {
     lane: u8,
-    is_convoy: bool,
+    is_copy_strand: bool,
     /// The nodes that are in it and have not ended.
     holders: u32,
     next_free: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Lanes {
     fewest: [u64; LANES],
     strands: Vec<Strand>,
     free: u32,
-    convoys: Convoys,
+    copy_strands: CopyStrands,
     /// Strands without nodes that are not free before all simulations have ended (PX-18).
     retired: Vec<u32>,
     /// For each pair of lanes the last value of the second that the first has joined.
@@ -91,7 +91,7 @@ impl Lanes {
             fewest: [0; LANES],
             strands: Vec::new(),
             free: NONE,
-            convoys: Convoys::default(),
+            copy_strands: CopyStrands::default(),
             retired: Vec::new(),
             joined: vec![0; count * count],
             barrier_values: vec![0; count],
@@ -131,7 +131,7 @@ impl Lanes {
         let fits = offer.offers_strand
             && taker.kind.is_device()
             && taker.strand == NONE
-            && !(taker.in_convoy && self.is_shared(offer.lane))
+            && !(taker.in_copy_strand && self.is_shared(offer.lane))
             && offer.group == self.group_of(taker.device, taker.effective);
         if fits {
             self.hold(offer.strand, 1);
@@ -153,7 +153,7 @@ impl Lanes {
     #[inline(always)] // as `Graph::enter_lane`
     pub fn submit(&mut self, slots: &mut [Slot], node: u32) -> (Point, Option<u32>) {
         let slot = &mut slots[node as usize];
-        (slot.stage, slot.offers_strand) = (Stage::Launched, !slot.is_convoy);
+        (slot.stage, slot.offers_strand) = (Stage::Launched, !slot.is_copy_strand);
         let number = slot.lane;
         let lane = &mut self.lanes[usize::from(number) % LANES];
         lane.submitted += 1;

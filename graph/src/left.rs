@@ -1,7 +1,7 @@
 //! Nodes that are skipped: they do not run, and have ended as far as callers can see. Until the nodes before them have
 //! ended they remain as empty nodes, so that later nodes still come after these.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::finish::Ended;
 use crate::graph::Graph;

@@ -38,8 +38,9 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod batch;
 mod besides;
-mod convoys;
+mod copy_strands;
 mod data;
 mod devices;
 mod direct;
@@ -69,8 +70,8 @@ mod reserve;
 mod room;
 mod submit;
 mod template;
-mod volley;
 
+pub use batch::Behind;
 pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
@@ -82,7 +83,6 @@ pub use finish::Ended;
 pub use graph::{Graph, Statistics};
 pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
 pub use options::{Inference, LANE_DEVICES_MAX, LANES_MAX, Options, Order};
+pub use priority::{Direction, Priorities, Priority};
 pub use refused::{Label, Refused};
 pub use template::{Planned, Replay, Template};
-pub use terms::{Direction, Priorities, Priority};
-pub use volley::Behind;

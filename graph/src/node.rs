@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::list::{NONE, Pair};
 
@@ -130,9 +130,9 @@ pub struct Spec<'a> {
     pub references: u32,
     /// The device that does its work, if a device does.
     pub device: u8,
-    /// It is a copy that goes in the convoy of its kind: behind others of its direction and priority, and no node after
-    /// it goes on in its strand.
-    pub in_convoy: bool,
+    /// It is a copy that goes in the copy strand of its kind: behind others of its direction and priority, and no node
+    /// after it goes on in its strand.
+    pub in_copy_strand: bool,
 }
 
 impl Spec<'_> {
@@ -140,7 +140,7 @@ impl Spec<'_> {
     #[inline]
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
-        Spec { kind, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0, in_convoy: false }
+        Spec { kind, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0, in_copy_strand: false }
     }
 }
 
@@ -245,10 +245,10 @@ pub(crate) struct Slot {
     pub device: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
-    /// It goes in the convoy of its kind, unless it goes on in a strand.
-    pub in_convoy: bool,
-    /// Its strand is a convoy.
-    pub is_convoy: bool,
+    /// It goes in the copy strand of its kind, unless it goes on in a strand.
+    pub in_copy_strand: bool,
+    /// Its strand is a copy strand.
+    pub is_copy_strand: bool,
     /// Its strand begins behind others in their lane.
     pub is_folded: bool,
     /// It was handed out beside others, and its strand began with that.
@@ -303,8 +303,8 @@ impl Slot {
         group: 0,
         device: 0,
         offers_strand: false,
-        in_convoy: false,
-        is_convoy: false,
+        in_copy_strand: false,
+        is_copy_strand: false,
         is_folded: false,
         is_strand_new: false,
         has_joins: false,
@@ -330,7 +330,7 @@ impl Slot {
         (self.kind, self.stage, self.device) = (spec.kind, Stage::Waiting, spec.device);
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
-        (self.in_convoy, self.is_convoy, self.is_folded) = (spec.in_convoy, false, false);
+        (self.in_copy_strand, self.is_copy_strand, self.is_folded) = (spec.in_copy_strand, false, false);
         (self.has_name, self.is_kept) = (!spec.name.is_empty(), false);
         (self.is_absent, self.is_alone) = (false, false);
     }

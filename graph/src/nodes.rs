@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::{Index, IndexMut};
 
 use hashbrown::HashTable;
-use terms::Priority;
+use priority::Priority;
 
 use crate::list::NONE;
 use crate::name::Name;

@@ -1,6 +1,6 @@
 //! The options of a graph.
 
-use terms::Priorities;
+use priority::Priorities;
 
 /// The most lanes of a graph, of all groups and devices.
 pub const LANES_MAX: u32 = 64;

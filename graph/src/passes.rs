@@ -4,7 +4,7 @@
 use crate::node::Slot;
 
 /// The next step.
-pub(crate) enum Turn {
+pub(crate) enum PassStep {
     /// Hand this node out.
     Launch(u32),
     /// A pass has ended, and nodes in it wait for one wait-for-idle.
@@ -51,9 +51,9 @@ impl Passes {
         }
     }
 
-    pub fn turn(&mut self, slots: &[Slot]) -> Turn {
+    pub fn turn(&mut self, slots: &[Slot]) -> PassStep {
         if self.is_taken {
-            return Turn::Nothing;
+            return PassStep::Nothing;
         }
         loop {
             if let Some(&node) = self.bins[self.phase].get(self.cursor) {
@@ -61,7 +61,7 @@ impl Passes {
                     self.is_taken = true;
                     self.rounds += u64::from(!self.is_in_round);
                     self.is_in_round = true;
-                    return Turn::Launch(node);
+                    return PassStep::Launch(node);
                 }
                 self.has_skipped = true;
                 self.cursor += 1;
@@ -69,14 +69,14 @@ impl Passes {
             }
             self.cursor = 0;
             if self.has_skipped {
-                return Turn::Sync;
+                return PassStep::Sync;
             }
             if !self.bins[self.phase].is_empty() {
                 continue;
             }
             if self.bins.iter().all(Vec::is_empty) {
                 (self.phase, self.is_in_round) = (0, false);
-                return Turn::Nothing;
+                return PassStep::Nothing;
             }
             self.phase = (self.phase + 1) % 3;
             self.is_in_round &= self.phase != 0;

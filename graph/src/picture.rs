@@ -78,7 +78,7 @@ fn colour(slot: &Slot) -> &'static str {
 mod tests {
     use std::num::NonZeroU32;
 
-    use terms::Priority;
+    use priority::Priority;
 
     use crate::{Cause, Graph, Options, Spec};
     use crate::{Kind, NodeId};

@@ -1,7 +1,7 @@
 //! Ready nodes in the default order: by priority, within a priority by phase, then first in, first out; and in the
 //! order of ranks.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::list::{NONE, Pair};
 use crate::node::{Kind, Slot, Stage};
@@ -394,7 +394,7 @@ fn level_of(priority: Priority) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terms::Direction;
+    use priority::Direction;
 
     /// Slots of so many kernels, and a copy behind them.
     fn slots(kernels: usize) -> Vec<Slot> {

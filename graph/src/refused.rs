@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 use crate::node::{NodeId, Point};
 

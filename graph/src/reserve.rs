@@ -1,6 +1,6 @@
 //! Nodes that are known before they are described, for callers that describe them later.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::graph::Graph;
 use crate::node::{Cause, Kind, NodeId, Spec};

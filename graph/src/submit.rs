@@ -1,6 +1,6 @@
 //! Submission: nodes, edges, references, names, groups.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;

@@ -4,7 +4,7 @@
 //! for, how many references each node has through them, and the priorities that they inherit. A replay writes that into
 //! slots, and looks at the rest of the graph only for the nodes at which the template begins.
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::graph::Graph;
 use crate::node::{Edge, Kind, Mark, NodeId, Spec};
@@ -257,7 +257,7 @@ impl Graph {
         let (kind, name) = (template.nodes[number].kind, template.names[number].as_str());
         let priority = urgent.own.max(replay.priority);
         let Replay { after, device, .. } = *replay;
-        self.admit(&Spec { kind, priority, name, after, references: 0, device, in_convoy: false }).map(drop)
+        self.admit(&Spec { kind, priority, name, after, references: 0, device, in_copy_strand: false }).map(drop)
     }
 
     /// Writes the nodes and the edges between them.
@@ -270,7 +270,7 @@ impl Graph {
             let references = if recorded.into == 0 { replay.references } else { 0 };
             let name = if recorded.has_name { name.as_str() } else { "" };
             let (kind, device) = (recorded.kind, replay.device);
-            let spec = Spec { kind, priority: own, name, after: &[], references, device, in_convoy: false };
+            let spec = Spec { kind, priority: own, name, after: &[], references, device, in_copy_strand: false };
             let node = self.nodes.take(&spec, effective);
             let slots = self.nodes.slots();
             slots[node as usize].references += recorded.into;

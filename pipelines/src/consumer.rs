@@ -7,17 +7,17 @@ use std::time::Duration;
 use hal::Nanos;
 use stages::Member;
 
-use crate::end::End;
+use crate::end::PipelineEnd;
 use crate::fault::Error;
 use crate::filled::Filled;
 use crate::shared::Shared;
 
 /// The end of a pipeline that empties frames. Dropping it tells the producer that no more frames are wanted.
-pub struct Consumer<B>(End<B>);
+pub struct Consumer<B>(PipelineEnd<B>);
 
 impl<B: Send + Sync + 'static> Consumer<B> {
     pub(crate) fn new(shared: &Arc<Shared<B>>, member: Member) -> Consumer<B> {
-        Consumer(End::new(shared, member))
+        Consumer(PipelineEnd::new(shared, member))
     }
 
     /// Waits for the next frame that is not dropped.

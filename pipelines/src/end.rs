@@ -14,7 +14,7 @@ use crate::seat::Seat;
 use crate::shared::Shared;
 
 /// A member of the ring, in a pipeline.
-pub(crate) struct End<B> {
+pub(crate) struct PipelineEnd<B> {
     // First: it quits before the frames that end with that are counted.
     pub seat: Seat,
     pub shared: Arc<Shared<B>>,
@@ -34,17 +34,17 @@ impl<B> Drop for Settling<B> {
     }
 }
 
-impl<B: Send + Sync + 'static> End<B> {
-    pub fn new(shared: &Arc<Shared<B>>, member: Member) -> End<B> {
+impl<B: Send + Sync + 'static> PipelineEnd<B> {
+    pub fn new(shared: &Arc<Shared<B>>, member: Member) -> PipelineEnd<B> {
         let of_use = member.ring().uses();
         let seat = Seat { member, admitted: None };
-        End { seat, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
+        PipelineEnd { seat, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
     }
 
     pub fn acquire<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
         let mut stage = self.free()?;
         if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let End { shared, seat, .. } = self;
+            let PipelineEnd { shared, seat, .. } = self;
             stage = Some(shared.wait(Side::Consumer, |waiting| seat.member.acquire(waiting))?);
         }
         Ok(self.begin(stage))
@@ -60,7 +60,7 @@ impl<B: Send + Sync + 'static> End<B> {
     pub fn acquire_until<S>(&mut self, deadline: Nanos) -> Result<Option<Filling<'_, B, S>>, Error> {
         let mut stage = self.free()?;
         if stage.is_none() && self.shared.options.behind == Behind::Block {
-            let End { shared, seat, .. } = self;
+            let PipelineEnd { shared, seat, .. } = self;
             stage = shared.wait(Side::Consumer, |waiting| seat.member.acquire_until(waiting, deadline.0))?;
             if stage.is_none() {
                 return Ok(None);
@@ -88,7 +88,7 @@ impl<B: Send + Sync + 'static> End<B> {
 
     fn begin<S>(&mut self, stage: Option<Stage>) -> Option<Filling<'_, B, S>> {
         let (now, of_use) = (self.shared.now(), self.of_use);
-        let End { shared, seat, .. } = self;
+        let PipelineEnd { shared, seat, .. } = self;
         let (buffer, number) = match stage {
             None if !shared.options.behind.replaces() => {
                 shared.book(|book| book.refuse(now));
@@ -195,7 +195,7 @@ impl<B: Send + Sync + 'static> End<B> {
 
     /// Waits until the consumer has come to a stage. `None` if the deadline passes first.
     fn come(&mut self, deadline: Option<Nanos>) -> Result<Option<Stage>, Error> {
-        let End { shared, seat, came_to, .. } = self;
+        let PipelineEnd { shared, seat, came_to, .. } = self;
         if came_to.is_some() {
             return Ok(*came_to);
         }

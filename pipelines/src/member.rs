@@ -7,7 +7,7 @@ use std::time::Duration;
 use hal::Nanos;
 use stages::Role;
 
-use crate::end::End;
+use crate::end::PipelineEnd;
 use crate::fault::Error;
 use crate::filled::Filled;
 use crate::filling::Filling;
@@ -24,14 +24,14 @@ pub type FilledPart<'m, B> = Filled<'m, B, Together>;
 /// A member of a pipeline: it fills frames together with all other producers, empties them beside all other consumers,
 /// or both, as its role says (PL-02). A frame comes to the consumers when all producers have committed their parts of
 /// it, and its stage is free when all consumers have released it. A member that is dropped is waited for no more.
-pub struct Member<B>(End<B>);
+pub struct Member<B>(PipelineEnd<B>);
 
 /// Members keep every frame.
 const KEPT: &str = "a wait without a deadline ends with a stage";
 
 impl<B: Send + Sync + 'static> Member<B> {
     pub(crate) fn new(shared: &Arc<Shared<B>>, member: stages::Member) -> Member<B> {
-        Member(End::new(shared, member))
+        Member(PipelineEnd::new(shared, member))
     }
 
     /// Its role.

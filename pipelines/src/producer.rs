@@ -7,17 +7,17 @@ use std::time::Duration;
 use hal::Nanos;
 use stages::Member;
 
-use crate::end::End;
+use crate::end::PipelineEnd;
 use crate::fault::Error;
 use crate::filling::Filling;
 use crate::shared::Shared;
 
 /// The end of a pipeline that fills frames. Dropping it ends the pipeline after the committed frames.
-pub struct Producer<B>(End<B>);
+pub struct Producer<B>(PipelineEnd<B>);
 
 impl<B: Send + Sync + 'static> Producer<B> {
     pub(crate) fn new(shared: &Arc<Shared<B>>, member: Member) -> Producer<B> {
-        Producer(End::new(shared, member))
+        Producer(PipelineEnd::new(shared, member))
     }
 
     /// Begins a frame. Returns `None` if the pipeline drops it, which is counted.

@@ -8,7 +8,7 @@ use hal::{DevicePtr, Driver, Result};
 use crate::Layout;
 use crate::ledger::{Boost, Ledger, Pending};
 use crate::words::Words;
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 /// Publishes the words of a ledger: in mapped memory, or where a test looks at them.
 pub trait Publish: Send + Sync {
@@ -195,7 +195,7 @@ impl Bank {
 
     /// Opens every word in host memory by plain stores, and returns how many copies were pending. The watchdog does
     /// this while all other threads are stuck inside the driver. The CPU cannot reach words in device memory
-    /// ([`crate::Kind::Atomics`]), so that emulation must not be used where a hang would matter.
+    /// ([`crate::EmulationKind::Atomics`]), so that emulation must not be used where a hang would matter.
     pub fn open_all(&self) -> u32 {
         let pending = self.open();
         for priority in self.priorities.iter() {

@@ -2,7 +2,7 @@
 
 use hal::DevicePtr;
 
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 /// One step of a bracket, for a channel to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Step {
 
 /// The way in which semaphores are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EmulationKind {
     /// The CPU counts, one wait per chunk: the default.
     Hold,
     /// Stream writes: the patent's literal sequence.
@@ -28,24 +28,24 @@ pub enum Kind {
     Atomics,
 }
 
-impl Kind {
+impl EmulationKind {
     /// Every kind, the default first.
-    pub const ALL: [Kind; 3] = [Kind::Hold, Kind::Bracket, Kind::Atomics];
+    pub const ALL: [EmulationKind; 3] = [EmulationKind::Hold, EmulationKind::Bracket, EmulationKind::Atomics];
 
     /// The name used in options and results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Hold => "hold",
-            Kind::Bracket => "bracket",
-            Kind::Atomics => "atomics",
+            EmulationKind::Hold => "hold",
+            EmulationKind::Bracket => "bracket",
+            EmulationKind::Atomics => "atomics",
         }
     }
 
     /// The kind of that name.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn from_name(name: &str) -> Option<EmulationKind> {
+        EmulationKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -64,7 +64,7 @@ pub trait Layout {
 /// The operations by which a copy of one priority acquires, increments and decrements.
 pub trait Emulation: Send + Sync {
     /// The kind of this emulation.
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> EmulationKind;
     /// The steps before a chunk: wait until every semaphore above `priority` reads 0, without changing it.
     fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// The step that counts a copy of `priority` as pending.
@@ -78,19 +78,19 @@ pub trait Emulation: Send + Sync {
 
 /// The emulation of that kind.
 #[must_use]
-pub fn emulation(kind: Kind) -> &'static dyn Emulation {
+pub fn emulation(kind: EmulationKind) -> &'static dyn Emulation {
     match kind {
-        Kind::Hold => &Hold,
-        Kind::Bracket => &Bracket,
-        Kind::Atomics => &Atomics,
+        EmulationKind::Hold => &Hold,
+        EmulationKind::Bracket => &Bracket,
+        EmulationKind::Atomics => &Atomics,
     }
 }
 
 struct Hold;
 
 impl Emulation for Hold {
-    fn kind(&self) -> Kind {
-        Kind::Hold
+    fn kind(&self) -> EmulationKind {
+        EmulationKind::Hold
     }
 
     fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
@@ -111,8 +111,8 @@ impl Emulation for Hold {
 struct Bracket;
 
 impl Emulation for Bracket {
-    fn kind(&self) -> Kind {
-        Kind::Bracket
+    fn kind(&self) -> EmulationKind {
+        EmulationKind::Bracket
     }
 
     fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
@@ -139,8 +139,8 @@ impl Emulation for Bracket {
 struct Atomics;
 
 impl Emulation for Atomics {
-    fn kind(&self) -> Kind {
-        Kind::Atomics
+    fn kind(&self) -> EmulationKind {
+        EmulationKind::Atomics
     }
 
     fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {

@@ -2,7 +2,7 @@
 //!
 //! Pure bookkeeping; [`crate::Bank`] keeps it behind a lock and publishes the words. See `README.md` beside this file.
 
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 /// Proof that a copy is pending; it travels with the copy and goes back to the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,14 @@
 //! priority `n` may start while no copy of a higher priority is *pending*, that is, schedulable and not yet executed
 //! (PC-01, PC-04). Three emulations keep the same semaphores in different ways ([`Emulation`]):
 //!
-//! * [`Kind::Hold`]: the CPU counts. One word per waiting priority says whether anything above it is pending; the CPU
+//! * [`EmulationKind::Hold`]: the CPU counts. One word per waiting priority says whether anything above it is pending;
+//!   the CPU
 //!   raises it before it submits an urgent copy and lowers it when that copy has completed. One wait per chunk, however
 //!   many priorities there are, and the word never reads 0 between two pending copies (facts, section 3).
-//! * [`Kind::Bracket`]: the stream writes. The literal command sequence of US 9,483,423 (PC-03): acquire-zero of every
+//! * [`EmulationKind::Bracket`]: the stream writes. The literal command sequence of US 9,483,423 (PC-03): acquire-zero
+//!   of every
 //!   higher word in ascending order, write 1, copy, write 0.
-//! * [`Kind::Atomics`]: one-thread kernels add and subtract on device words.
+//! * [`EmulationKind::Atomics`]: one-thread kernels add and subtract on device words.
 //!
 //! A fourth would be the atomic stream memory operations of CUDA 13.1
 //! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`). No measured driver has them, so no code here pretends to use
@@ -28,7 +30,7 @@
 //!
 //! use hal::{Device, Driver};
 //! use semaphores::Bank;
-//! use terms::{Priorities, Priority};
+//! use priority::{Priorities, Priority};
 //!
 //! let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
 //! let context = driver.primary_context_retain(Device(0))?;
@@ -54,6 +56,6 @@ mod ledger;
 mod words;
 
 pub use bank::{Bank, Counts, LIFTS, Publish};
-pub use emulation::{Emulation, Kind, Layout, Step, emulation};
+pub use emulation::{Emulation, EmulationKind, Layout, Step, emulation};
 pub use ledger::{Boost, Pending};
 pub use words::Words;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hal::{Device, Driver, MemOp, Stream, WaitCondition};
 use overtake_semaphores::{Bank, Layout};
+use priority::{Priorities, Priority};
 use softgpu::SoftGpu;
-use terms::{Priorities, Priority};
 
 fn at(priority: u8) -> Priority {
     Priority::new(priority).unwrap()

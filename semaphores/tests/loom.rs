@@ -12,7 +12,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use overtake_semaphores::{Counts, Publish};
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 /// The word of the lowest priority, as the device would read it.
 struct Word(AtomicU32);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hal::{Device, Driver};
 use overtake_semaphores::Bank;
+use priority::Priorities;
 use softgpu::SoftGpu;
-use terms::Priorities;
 
 /// Memory that a fork of this process would share.
 fn shared_mappings() -> usize {

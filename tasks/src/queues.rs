@@ -52,7 +52,7 @@ pub fn ask_with_copies(queues: u32) -> Asked {
     if std::env::var_os(MAX_CONNECTIONS).is_some() {
         return Asked::Given(kernel_queues());
     }
-    let set = |name, queues: u32| doors::variable::set_alone(name, &queues.to_string());
+    let set = |name, queues: u32| os::variable::set_alone(name, &queues.to_string());
     let has_copies = || std::env::var_os(MAX_COPY_CONNECTIONS).is_some() || set(MAX_COPY_CONNECTIONS, queues);
     match has_copies() && set(MAX_CONNECTIONS, QUEUES_MAX) {
         true => Asked::Most,

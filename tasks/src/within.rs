@@ -225,15 +225,15 @@ pub fn leave(tasks: &Tasks, launch: impl crate::task::Launches) {
     use crate::dispatch::body::Character;
     use crate::work::function::Launch;
 
-    let index = tasks.shared().intake.own().0;
-    tasks.shared().intake.post(index);
-    // Its desk has numbers from now on.
+    let index = tasks.shared().mailboxes.own().0;
+    tasks.shared().mailboxes.post(index);
+    // Its mailbox has numbers from now on.
     tasks.shared().look_in();
-    let (index, mut desk) = tasks.shared().intake.own();
-    let (node, _) = desk.store.pop().expect("there are some");
+    let (index, mut mailbox) = tasks.shared().mailboxes.own();
+    let (node, _) = mailbox.store.pop().expect("there are some");
     let (kind, priority, set) = (Kind::Kernel, graph::Priority::LOWEST, tasks.set().id());
     let (character, work) = (Character::new(kind, priority, 0, false), Launch::own(launch));
-    desk.batch.submit(Arrival { node, after: None, set, kind, device: 0, priority, character, work }, "left");
-    drop(desk);
-    assert!(tasks.shared().intake.post(index), "no thread has the turn");
+    mailbox.mail.submit(Arrival { node, after: None, set, kind, device: 0, priority, character, work }, "left");
+    drop(mailbox);
+    assert!(tasks.shared().mailboxes.post(index), "no thread has the turn");
 }

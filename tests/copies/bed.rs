@@ -56,9 +56,9 @@ pub fn raised(overtake: &Overtake) -> u32 {
     DIRECTIONS.into_iter().map(|direction| overtake.pending_above(direction, Priority::LOWEST)).sum()
 }
 
-/// Everything that was submitted has completed: no word is up and no ticket is out.
+/// Everything that was submitted has completed: no word is up and no fence is out.
 #[track_caller]
 pub fn at_rest(rig: &Rig, overtake: &Overtake) -> Outcome {
     eventually(rig, "semaphores go down", || raised(overtake) == 0)?;
-    eventually(rig, "tickets come back", || overtake.outstanding() == 0)
+    eventually(rig, "fences come back", || overtake.outstanding() == 0)
 }

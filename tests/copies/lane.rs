@@ -8,11 +8,11 @@ use std::sync::Arc;
 use hal::{Driver, Function};
 use overtake::{Overtake, Priority, PriorityStream};
 
-use crate::doors;
 use crate::failure::{Failure, Outcome, same_bytes};
 use crate::memory::Pinned;
 use crate::place::{Block, Buffer, Extent, Side};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 /// The direction of a copy of a lane.
@@ -83,7 +83,7 @@ impl Lane {
     pub fn copy_behind_kernels(&mut self, driver: &dyn Driver, spin: Function) -> Outcome {
         if self.prng.below(4) == 0 {
             let span_ns = self.prng.between(1_000, 80_000);
-            doors::spin(driver, spin, span_ns, self.stream.raw())?;
+            raw::spin(driver, spin, span_ns, self.stream.raw())?;
         }
         self.copy()
     }
@@ -119,10 +119,10 @@ impl Lane {
         };
         let (range_to, range_from) = (to as usize..(to + bytes) as usize, from as usize..(from + bytes) as usize);
         if way == Way::ToDevice {
-            doors::linear(&self.stream, (device, to), (host, from), bytes, priority)?;
+            raw::linear(&self.stream, (device, to), (host, from), bytes, priority)?;
             self.expected_device[range_to].copy_from_slice(&self.expected_host[range_from]);
         } else {
-            doors::linear(&self.stream, (host, to), (device, from), bytes, priority)?;
+            raw::linear(&self.stream, (host, to), (device, from), bytes, priority)?;
             self.expected_host[range_to].copy_from_slice(&self.expected_device[range_from]);
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Lane {
         let bytes = self.size(half);
         let (to, from) = (half + self.prng.below(half - bytes + 1), self.prng.below(half - bytes + 1));
         let side = Side::UnifiedDevice(self.device);
-        doors::linear(&self.stream, (side, to), (side, from), bytes, priority)?;
+        raw::linear(&self.stream, (side, to), (side, from), bytes, priority)?;
         self.expected_device.copy_within(from as usize..(from + bytes) as usize, to as usize);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Lane {
             z: 0,
         };
         let (target, source) = (with(target_side, target), with(source_side, source));
-        doors::boxed(&self.stream, target, source, extent, priority)?;
+        raw::boxed(&self.stream, target, source, extent, priority)?;
         let (into, out_of) = match way {
             Way::ToDevice => (&mut self.expected_device, &self.expected_host),
             _ => (&mut self.expected_host, &self.expected_device),

@@ -8,9 +8,9 @@
 
 mod bed;
 mod checks;
-mod doors;
 mod lane;
 mod model;
+mod raw;
 mod running;
 mod scene;
 mod streams;

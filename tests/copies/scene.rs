@@ -7,10 +7,10 @@ use overtake::copy::{CopyHandle, Reason};
 use overtake::{Options, Overtake, Priority, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 use crate::running::{Progress, Running};
 
@@ -40,8 +40,8 @@ impl Lane {
 
     pub fn copy(&self) -> hal::Result<CopyHandle> {
         match self.to_device {
-            true => doors::htod(&self.stream, self.device, &self.host, self.bytes),
-            false => doors::dtoh(&self.stream, &self.host, self.device, self.bytes),
+            true => raw::htod(&self.stream, self.device, &self.host, self.bytes),
+            false => raw::dtoh(&self.stream, &self.host, self.device, self.bytes),
         }
     }
 

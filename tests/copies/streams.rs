@@ -11,7 +11,7 @@ use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::rig::Rig;
-use crate::{bed, doors};
+use crate::{bed, raw};
 
 /// The size of an urgent copy here.
 pub const URGENT_BYTES: u64 = 64 << 10;
@@ -36,7 +36,7 @@ impl Streams<'_> {
 
     /// The plan of an urgent copy to the device, which has completed.
     pub fn urgent_plan(&self) -> Result<Plan, Failure> {
-        let plan = doors::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?.plan();
+        let plan = raw::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?.plan();
         self.urgent.synchronize()?;
         Ok(plan)
     }

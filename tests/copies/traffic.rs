@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hal::{Driver, HostThread, Nanos};
 use overtake::{Direction, Overtake, PriorityStream};
 
-use crate::doors;
 use crate::failure::{Failure, Outcome};
 use crate::lane::level;
 use crate::place::Side;
+use crate::raw;
 use crate::rig::Rig;
 
 /// Streams with one pending copy each, so that two are pending while a third is submitted anew.
@@ -57,7 +57,7 @@ impl Traffic {
                     _ => sides,
                 };
                 // Nothing is before it in its stream.
-                doors::batch(stream, &[doors::request(target, source, bytes).ready(true)])?;
+                raw::batch(stream, &[raw::request(target, source, bytes).ready(true)])?;
                 has_begun.store(true, Ordering::SeqCst);
             }
             streams.iter().try_for_each(PriorityStream::synchronize)?;

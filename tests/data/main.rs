@@ -7,8 +7,8 @@
 
 mod bed;
 mod checks;
-mod doors;
 mod model;
+mod raw;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 
 mod bed;
 mod checks;
-mod doors;
 mod log;
 mod model;
+mod raw;
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use hal::{Code, MemOp, Nanos, Result, Stream};
 use measure::ground::{Adopted, Ground};
 use overtake::Priority;
 use overtake::task::Tasks;
-use terms::Direction;
+use priority::Direction;
 
 use super::piece::{PARTS, Piece, driver_error};
 

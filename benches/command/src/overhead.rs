@@ -20,8 +20,8 @@ use measure::product::{Product, Setup, Way};
 use measure::runner::{Load, Pace};
 use measure::stage::{Shown, Stage, finish, span};
 use measure::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
+use priority::Direction;
 use report::{BenchRow, Distribution, Run};
-use terms::Direction;
 
 use super::args::OverheadArguments;
 

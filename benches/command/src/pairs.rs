@@ -13,9 +13,9 @@ use console::{header, open, output};
 use hal::{Context, Device, Driver, Nanos, Result as DriverResult, Stream};
 use measure::ground::Ground;
 use measure::stage::write_json;
+use priority::Direction;
 use report::{Column, Header, Spread, Table};
 use serde::Serialize;
-use terms::Direction;
 
 use super::args::BandwidthArguments;
 

@@ -15,8 +15,8 @@ use measure::catalogue::{IDLE, Label, MethodName, RAW};
 use measure::present::{subtitle, table};
 use measure::runner::{self, Load, Measured, Pace};
 use measure::stage::{Shown, Stage, finish, span};
+use priority::Direction;
 use report::{BenchRow, Distribution, Run, Spread};
-use terms::Direction;
 
 use super::args::PeersArguments;
 use super::tasks::judged;

@@ -10,7 +10,7 @@ use measure::ground::{Adopted, Ground};
 use overtake::Priority;
 use overtake::copy::Request;
 use overtake::task::{self, Handle, Lane, More, TaskBuilder, Tasks, WorkResult};
-use terms::Direction;
+use priority::Direction;
 use workloads::Work;
 
 use super::film::{Film, SOURCES};

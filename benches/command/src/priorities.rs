@@ -16,8 +16,8 @@ use measure::present::{latency_figure, latency_text, subtitle, table};
 use measure::stage::{Shown, Stage, finish_drawn, methods_or, span};
 use measure::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use overtake::{Options, Overtake, Priority};
+use priority::{Direction, Priorities};
 use report::{BenchRow, Run};
-use terms::{Direction, Priorities};
 
 use super::args::LatencyArguments;
 

@@ -9,7 +9,7 @@ use measure::flow::{Cargo, Flow, Plain, Through};
 use measure::ground::Ground;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::{Overtake, Priority};
-use terms::Direction;
+use priority::Direction;
 
 /// The directions of copies between host and device.
 pub const BOTH: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];

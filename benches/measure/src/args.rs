@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use terms::Direction;
+use priority::Direction;
 
 use crate::catalogue::MethodName;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::Result;
 use overtake::Options;
+use priority::Direction;
 use report::{BenchRow, Distribution, Summary};
-use terms::Direction;
 
 use super::catalogue::{IDLE, Label, MethodName, OTHER_ENGINE, RAW, Workshop};
 use super::flow::Cargo;

@@ -205,7 +205,7 @@ impl MethodName {
 
 #[cfg(test)]
 mod tests {
-    use terms::Direction;
+    use priority::Direction;
 
     use super::*;
 

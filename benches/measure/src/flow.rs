@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hal::{Event, EventFlags, MemOp, Result, Stream};
-use terms::Direction;
+use priority::Direction;
 
 use super::ground::{Adopted, Ground};
 

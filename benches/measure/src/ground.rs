@@ -13,7 +13,7 @@ use hal::{
 };
 use overtake::copy::{CopyHandle, CopyQueue, Request};
 use overtake::{Overtake, Priority, PriorityStream};
-use terms::Direction;
+use priority::Direction;
 use workloads::Kernels;
 
 /// A ground that is dropped waits this long for its streams before it leaves its memory to them.

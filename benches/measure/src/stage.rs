@@ -130,7 +130,7 @@ impl Stage {
 
     /// Sizes that use the first lane for urgent copies and the second for bulk.
     #[must_use]
-    pub fn sizes(direction: terms::Direction, urgent_bytes: u64, bulk_bytes: u64) -> Sizes {
+    pub fn sizes(direction: priority::Direction, urgent_bytes: u64, bulk_bytes: u64) -> Sizes {
         Sizes { direction, urgent: (urgent_bytes, 0), bulk: (bulk_bytes, 1) }
     }
 }

@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, String>, String> {
 fn read_present(path: &Path) -> std::io::Result<BTreeMap<String, String>> {
     // To its end, so that its checksum is compared.
     let mut bytes = Vec::new();
-    GzDecoder::new(doors::file::open(path)?).read_to_end(&mut bytes)?;
+    GzDecoder::new(os::file::open(path)?).read_to_end(&mut bytes)?;
     let mut texts = BTreeMap::new();
     for entry in Archive::new(&bytes[..]).entries()? {
         let mut entry = entry?;
@@ -56,7 +56,7 @@ fn write_all(path: &Path, texts: &BTreeMap<String, String>) -> std::io::Result<(
         header.set_mtime(0);
         builder.append_data(&mut header, name, text.as_bytes())?;
     }
-    doors::file::write_whole(path, &builder.into_inner()?.finish()?)
+    os::file::write_whole(path, &builder.into_inner()?.finish()?)
 }
 
 #[cfg(test)]

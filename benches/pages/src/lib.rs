@@ -25,7 +25,7 @@ use std::path::Path;
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 fn read_text(path: &Path) -> io::Result<String> {
-    let bytes = doors::file::read(path, TEXT_BYTES_MAX)?;
+    let bytes = os::file::read(path, TEXT_BYTES_MAX)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

@@ -13,7 +13,7 @@ use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 
 use super::opener::Opener;
 use super::rig::{Rig, SLOTS, STREAM_PRIORITY_DEFAULT};
-use terms::Direction;
+use priority::Direction;
 
 /// The settings of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

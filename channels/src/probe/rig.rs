@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use hal::locks::{lock, unpoisoned};
 use hal::{Code, Context, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Stream, StreamFlags, Wait};
 
-use terms::Direction;
+use priority::Direction;
 
 /// The directions in which a rig can copy.
 pub const HOST_DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];

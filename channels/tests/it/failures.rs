@@ -2,9 +2,9 @@
 
 use hal::{Code, Driver};
 use overtake_channels::{ChannelOptions, Refusal};
-use semaphores::Kind;
+use priority::Priority;
+use semaphores::EmulationKind;
 use softgpu::Fault;
-use terms::Priority;
 
 use crate::support::{Bed, CHUNK_BYTES};
 
@@ -23,7 +23,7 @@ const CALLS: [&str; 6] = [
 
 /// Whatever has been submitted by then, later work of the stream comes behind it; the words are as before, and the next
 /// copy is made.
-fn once(kind: Kind, name: &str, nth: u64) -> Result<(), Refusal> {
+fn once(kind: EmulationKind, name: &str, nth: u64) -> Result<(), Refusal> {
     let bed = Bed::new(ChannelOptions::default(), CHUNKS);
     let at = format!("{kind:?}: call {nth} of {name}");
     bed.gpu.inject(Fault::Call { name: name.to_owned(), nth, code: Code::OUT_OF_MEMORY });
@@ -41,7 +41,7 @@ fn once(kind: Kind, name: &str, nth: u64) -> Result<(), Refusal> {
 
 #[test]
 fn later_work_of_the_stream_never_overtakes_the_copy() {
-    for kind in [Kind::Hold, Kind::Bracket] {
+    for kind in [EmulationKind::Hold, EmulationKind::Bracket] {
         once(kind, "none", 1).unwrap();
         let mut refused = 0;
         for name in CALLS {
@@ -60,10 +60,12 @@ fn a_count_that_the_stream_cannot_lower_is_lowered_by_the_host() {
     for (name, nth) in [("cuMemcpyHtoDAsync_v2", 1), ("cuStreamWriteValue32_v2", 2)] {
         bed.gpu.inject(Fault::Call { name: name.to_owned(), nth, code: Code::OUT_OF_MEMORY });
     }
-    let Err(Refusal::Failed(error)) = bed.submit_at(urgent, Kind::Bracket) else { panic!("the copy was to fail") };
+    let Err(Refusal::Failed(error)) = bed.submit_at(urgent, EmulationKind::Bracket) else {
+        panic!("the copy was to fail")
+    };
     assert_eq!(error.call(), "cuMemcpyHtoDAsync_v2");
     bed.gpu.context_synchronize().unwrap();
     assert!(!bed.bank.is_raised());
-    bed.submit(Kind::Bracket).unwrap();
+    bed.submit(EmulationKind::Bracket).unwrap();
     bed.gpu.context_synchronize().unwrap();
 }

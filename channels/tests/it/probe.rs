@@ -6,8 +6,8 @@ use hal::{Code, Device, Driver, Nanos, WaitCondition, Width};
 use overtake_channels::probe::{
     Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap, Rig, Support, probe_mem_ops, probe_queues,
 };
+use priority::Direction;
 use softgpu::{Connections, Fault, SoftGpu};
-use terms::Direction;
 
 /// A software GPU with a current context on this thread.
 fn open(gpu: &SoftGpu) -> Arc<dyn Driver> {

@@ -2,8 +2,8 @@
 
 use hal::Code;
 use overtake_channels::{ChannelOptions, Refusal};
-use semaphores::Kind;
-use terms::Priority;
+use priority::Priority;
+use semaphores::EmulationKind;
 
 use crate::support::Bed;
 
@@ -16,7 +16,7 @@ fn no_more_stands_there_than_may_wherever_the_count_wraps() {
     for counted_from in [0, 0x7fff_ffff - 50, 0x7fff_ffff, u32::MAX - 50, u32::MAX] {
         let bed = Bed::new(ChannelOptions { queued_max: QUEUED_MAX, counted_from }, CHUNKS);
         let held = bed.bank.raise(Priority::new(2).unwrap());
-        let refused = bed.submit(Kind::Hold);
+        let refused = bed.submit(EmulationKind::Hold);
         assert!(matches!(&refused, Err(Refusal::Failed(error)) if error.code() == Code::LAUNCH_TIMEOUT), "{refused:?}");
         let standing = bed.gpu.live().operations as u32;
         assert!(
@@ -25,7 +25,7 @@ fn no_more_stands_there_than_may_wherever_the_count_wraps() {
         );
         bed.bank.lower(held);
         bed.channel.synchronize().unwrap();
-        bed.submit(Kind::Hold).unwrap();
+        bed.submit(EmulationKind::Hold).unwrap();
         bed.channel.synchronize().unwrap();
         assert_eq!(bed.gpu.live().operations, 0);
     }

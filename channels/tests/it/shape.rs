@@ -1,7 +1,7 @@
 //! Shapes: which of them are one run of bytes, and parts of them.
 
 use overtake_channels::{Shape, Side, chunk};
-use terms::Direction;
+use priority::Direction;
 
 const TARGET: u64 = 1 << 20;
 const SOURCE: u64 = 1 << 30;

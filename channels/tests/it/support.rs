@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hal::{Code, Device, DevicePtr, Driver, HostAllocFlags, Result, Stream, StreamFlags};
 use overtake_channels::fold::groups;
 use overtake_channels::{Adder, Channel, ChannelOptions, Refusal, Shape, Submission};
-use semaphores::{Bank, Kind, emulation};
+use priority::{Direction, Priorities, Priority};
+use semaphores::{Bank, EmulationKind, emulation};
 use softgpu::SoftGpu;
-use terms::{Direction, Priorities, Priority};
 
 pub const CHUNK_BYTES: u64 = 4096;
 
@@ -48,11 +48,11 @@ impl Bed {
         Bed { bank, channel, stream, target, chunks: (0..chunks).map(chunk).collect(), gpu }
     }
 
-    pub fn submit(&self, kind: Kind) -> std::result::Result<(), Refusal> {
+    pub fn submit(&self, kind: EmulationKind) -> std::result::Result<(), Refusal> {
         self.submit_at(Priority::LOWEST, kind)
     }
 
-    pub fn submit_at(&self, priority: Priority, kind: Kind) -> std::result::Result<(), Refusal> {
+    pub fn submit_at(&self, priority: Priority, kind: EmulationKind) -> std::result::Result<(), Refusal> {
         let submission = Submission {
             from: self.stream,
             priority,

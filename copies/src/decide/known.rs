@@ -1,6 +1,6 @@
 //! The facts on which a decision is based, and its result.
 
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::budget::Budget;
@@ -124,9 +124,9 @@ pub(crate) enum Question {
 /// The reason why a plan failed. No part of the copy is on its way then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setback {
-    /// No ticket of the stream covers the copy, so it needs one of its own.
+    /// No fence of the stream covers the copy, so it needs one of its own.
     Uncovered,
-    /// No ticket is left.
+    /// No fence is left.
     RingFull,
     /// Other streams' copies occupy the channel, the turns at the engine, or the carriers of guarded copies.
     Occupied,

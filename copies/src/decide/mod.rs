@@ -47,7 +47,7 @@
 //! being captured, or no slot is free, the copy goes natively.
 //!
 //! Only the native way lets the driver check the addresses: a kernel would destroy the context where the driver merely
-//! refuses the copy, and the driver reaches more memory (`reach.rs`). A native copy gets a ticket if it comes after
+//! refuses the copy, and the driver reaches more memory (`reach.rs`). A native copy gets a fence if it comes after
 //! copies that are less urgent ([`is_tracked`]).
 //!
 //! A copy goes early if it is the most urgent on its engine, the caller has named its direction and has not said that
@@ -68,7 +68,7 @@ mod readiness;
 mod tests;
 
 use hal::MemoryKind;
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::placement::Placement;
 use options::{Options, Transport, UrgentTransport};
@@ -141,13 +141,13 @@ pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
     options.urgent_transport() == UrgentTransport::Engine
 }
 
-/// Whether a copy with this plan has a ticket, so that its completion is seen.
+/// Whether a copy with this plan has a fence, so that its completion is seen.
 pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan, spent: Option<Spent>) -> bool {
     match plan {
         Plan::Native(_) if spent == Some(Spent::Stated) => true,
         // There is no lull until it has completed, so that urgent copies go by kernel beside it.
         Plan::Native(Reason::LeftAlone) if is_passed_by_kernels(known) => true,
-        // The write of its ticket would be a node of the program's graph.
+        // The write of its fence would be a node of the program's graph.
         Plan::Native(_) if known.is_captured == Some(true) => false,
         // The copies that it depends on are boosted while it is pending.
         Plan::Native(_) => known.depends == Some(true) && !has_failed(known),

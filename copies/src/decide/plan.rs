@@ -29,7 +29,7 @@ pub enum Reason {
     Misshapen,
     /// It would have to give way in a copy kernel, and none can make it.
     NoKernel,
-    /// Other copies had all that it needs: the tickets, the channel, or the carriers of guarded copies.
+    /// Other copies had all that it needs: the fences, the channel, or the carriers of guarded copies.
     Occupied,
     /// The planned way failed.
     Failed,

@@ -31,7 +31,7 @@ mod tests {
 
     use hal::DevicePtr;
     use options::Options;
-    use terms::Priority;
+    use priority::Priority;
 
     use super::*;
     use crate::cargo::Cargo;

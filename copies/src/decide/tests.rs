@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use channels::{Shape, Side};
 use hal::{DevicePtr, MemoryKind};
+use priority::{Direction, Priority};
 use proptest::prelude::*;
-use semaphores::Kind;
-use terms::{Direction, Priority};
+use semaphores::EmulationKind;
 
 use super::*;
 use options::{Profile, WHOLE_BULK_FROM};
@@ -194,13 +194,13 @@ fn bounds_of_sizes_belong_to_their_range() {
 
 #[test]
 fn emulations_put_every_copy_on_channels() {
-    for kind in [Kind::Bracket, Kind::Atomics] {
+    for kind in [EmulationKind::Bracket, EmulationKind::Atomics] {
         let emulating = |o: &mut Options, _: &mut Known<'_>| o.profile = Profile::emulating(kind);
         assert_eq!(plan(emulating, 64 << 10, 6), Plan::Engine { raises: true });
         assert_eq!(plan(emulating, 64 * MIB, 1), Plan::Engine { raises: false });
     }
     let without_channels = |o: &mut Options| {
-        o.profile = Profile { channels: false, ..Profile::emulating(Kind::Bracket) };
+        o.profile = Profile { channels: false, ..Profile::emulating(EmulationKind::Bracket) };
     };
     assert_eq!(plan(|o, _| without_channels(o), 64 << 10, 6), Plan::Urgent, "there are none to put it on");
 }
@@ -256,7 +256,7 @@ fn a_plan_that_came_to_nothing_leads_to_the_next() {
     };
     assert_eq!(plan(occupied, MIB, 3), Plan::Native(Reason::Occupied), "the kernel cannot make it either");
     let uncovered = |_: &mut Options, k: &mut Known<'_>| k.setback = Some((Plan::Urgent, Setback::Uncovered));
-    assert_eq!(plan(uncovered, MIB, 6), Plan::Urgent, "with a ticket of its own");
+    assert_eq!(plan(uncovered, MIB, 6), Plan::Urgent, "with a fence of its own");
 }
 
 /// All facts that a decision depends on, for some copy.

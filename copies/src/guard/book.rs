@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::thread::ThreadId;
 
 use hal::{Event, Nanos, Stream};
-use terms::Direction;
+use priority::Direction;
 
 use super::callers::Takeover;
 use super::load::Load;
 use crate::kernel::Workers;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
-use crate::records::Ticket;
+use crate::records::Fence;
 
 /// The most copies on a carrier at once. A stream holds many more before a submission blocks, and the book is held
 /// meanwhile.
@@ -32,7 +32,7 @@ pub(super) struct Carried {
     pub(super) direction: Direction,
     pub(super) workers: Workers,
     pub(super) maker: Maker,
-    pub(super) ticket: Ticket,
+    pub(super) fence: Fence,
 }
 
 /// The copies of one carrier, in order.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::Refusal;
 use hal::{Driver, Event, Nanos, Result, Stream, StreamFlags};
-use terms::Direction;
+use priority::Direction;
 
 use super::book::{Book, Carried};
 use super::callers::Callers;
@@ -14,7 +14,7 @@ use super::scout::Scout;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
 use crate::kernel::{CopyKernel, Terms, Workers, Yield};
 use crate::pool::Pool;
-use crate::records::{Records, Ticket};
+use crate::records::{Fence, Records};
 
 /// A copy that needs a carrier.
 pub(crate) struct Guarded {
@@ -27,7 +27,7 @@ pub(crate) struct Guarded {
     pub(crate) workers: Workers,
     /// The word that the kernel yields to, if it does.
     pub(crate) yields: Option<Yield>,
-    pub(crate) ticket: Ticket,
+    pub(crate) fence: Fence,
 }
 
 pub(super) struct Carrier {
@@ -163,7 +163,7 @@ impl Carrier {
             direction: copy.direction,
             workers: copy.workers,
             maker: Maker::Kernel,
-            ticket: copy.ticket,
+            fence: copy.fence,
         };
         book.add(copy.stream, carried);
         // From here on the copy is under way, even if a call fails.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use channels::{Shape, copy_shape};
 use hal::{Driver, Result, Stream};
-use terms::Direction;
+use priority::Direction;
 
 use crate::kernel::{CopyKernel, Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Terms};
 use crate::service::batch::Batch;

@@ -9,7 +9,7 @@ use super::callers::Takeover;
 use super::carrier::Carrier;
 use crate::kernel::Terms;
 use crate::kernel::handshake::Maker;
-use crate::records::Ticket;
+use crate::records::Fence;
 
 /// So many driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;
@@ -194,8 +194,8 @@ impl Carrier {
         // Counted before any waiting thread goes on and asks. If the context itself has failed, the driver reports
         // that.
         if !book.copies.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
-            let tickets: Vec<Ticket> = book.copies.iter().map(|copy| copy.ticket).collect();
-            self.records.standing.lose(&tickets, error);
+            let fences: Vec<Fence> = book.copies.iter().map(|copy| copy.fence).collect();
+            self.records.standing.lose(&fences, error);
         }
         self.line.finish(book.last);
         self.tidy(book);

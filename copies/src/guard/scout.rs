@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use channels::copy_shape;
 use hal::{DevicePtr, Driver, HostAllocFlags, Nanos, Result, Shape, Stream};
-use terms::Direction;
+use priority::Direction;
 
 /// The size of a scout. The driver carries much smaller copies in its commands, without a copy queue.
 const BYTES: u64 = 64 << 10;

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use priority::{Direction, Priority};
 use semaphores::Boost;
-use terms::{Direction, Priority};
 
+use crate::records::fence::{Fence, Fences};
 use crate::records::standing::Standing;
-use crate::records::ticket::{Ticket, Tickets};
 use hal::locks::lock;
 
 /// Unfinished copies of one priority and engine that later copies of a stream come after.
@@ -16,7 +16,7 @@ pub(crate) struct Dependency {
     pub(crate) priority: Priority,
     pub(crate) direction: Direction,
     /// The dependency ends when all of these are done.
-    pub(crate) tickets: Vec<Ticket>,
+    pub(crate) fences: Vec<Fence>,
     /// The boosts that let these copies pass like the copy that depends on them. The boosts end with them, because
     /// later copies have no claim to them.
     pub(crate) boosts: Vec<Boost>,
@@ -48,14 +48,14 @@ impl Default for Ahead {
 
 impl Ahead {
     /// Remembers a copy that all later work of the stream comes after.
-    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction, tickets: &Tickets) {
+    pub(crate) fn remember(&self, fence: Fence, priority: Priority, direction: Direction, fences: &Fences) {
         let mut copies = lock(&self.copies);
         let known = group(&mut copies, priority, direction);
         // Completed copies are forgotten when the room is used up, so that more is rarely needed.
         if known.len() == known.capacity() {
-            known.retain(|ticket| !tickets.is_done(*ticket));
+            known.retain(|fence| !fences.is_done(*fence));
         }
-        known.push(ticket);
+        known.push(fence);
         self.note(&copies);
     }
 
@@ -64,10 +64,10 @@ impl Ahead {
         self.least.store(least, Ordering::Release);
     }
 
-    fn forget_done(&self, copies: &mut Vec<Dependency>, tickets: &Tickets) {
+    fn forget_done(&self, copies: &mut Vec<Dependency>, fences: &Fences) {
         copies.retain_mut(|known| {
-            known.tickets.retain(|ticket| !tickets.is_done(*ticket));
-            !known.tickets.is_empty()
+            known.fences.retain(|fence| !fences.is_done(*fence));
+            !known.fences.is_empty()
         });
         self.note(copies);
     }
@@ -78,27 +78,27 @@ impl Ahead {
     }
 
     /// The unfinished copies that are less urgent than `priority`, by priority and engine.
-    pub(crate) fn below(&self, priority: Priority, tickets: &Tickets) -> Vec<Dependency> {
+    pub(crate) fn below(&self, priority: Priority, fences: &Fences) -> Vec<Dependency> {
         if !self.may_be_below(priority) {
             return Vec::new();
         }
         let mut copies = lock(&self.copies);
-        self.forget_done(&mut copies, tickets);
+        self.forget_done(&mut copies, fences);
         copies.iter().filter(|known| known.priority < priority).cloned().collect()
     }
 
     /// Takes over the copies that `other` comes after. Each copy is kept once: streams that wait for each other in turn
     /// would otherwise double their lists each time.
-    pub(crate) fn inherit(&self, other: &Ahead, tickets: &Tickets) {
+    pub(crate) fn inherit(&self, other: &Ahead, fences: &Fences) {
         let theirs = lock(&other.copies).clone();
         let mut copies = lock(&self.copies);
-        for Dependency { priority, direction, tickets, .. } in theirs {
+        for Dependency { priority, direction, fences, .. } in theirs {
             let known = group(&mut copies, priority, direction);
-            known.extend(tickets);
+            known.extend(fences);
             known.sort_unstable();
             known.dedup();
         }
-        self.forget_done(&mut copies, tickets);
+        self.forget_done(&mut copies, fences);
     }
 
     pub(crate) fn clear(&self) {
@@ -109,64 +109,64 @@ impl Ahead {
 
     #[cfg(test)]
     fn len(&self) -> usize {
-        lock(&self.copies).iter().map(|known| known.tickets.len()).sum()
+        lock(&self.copies).iter().map(|known| known.fences.len()).sum()
     }
 }
 
-/// The tickets of one priority and engine.
-fn group(copies: &mut Vec<Dependency>, priority: Priority, direction: Direction) -> &mut Vec<Ticket> {
+/// The fences of one priority and engine.
+fn group(copies: &mut Vec<Dependency>, priority: Priority, direction: Direction) -> &mut Vec<Fence> {
     let same = |known: &Dependency| (known.priority, known.direction) == (priority, direction);
     let place = copies.iter().position(same).unwrap_or_else(|| {
-        copies.push(Dependency { priority, direction, tickets: Vec::new(), boosts: Vec::new() });
+        copies.push(Dependency { priority, direction, fences: Vec::new(), boosts: Vec::new() });
         copies.len() - 1
     });
-    &mut copies[place].tickets
+    &mut copies[place].fences
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tickets() -> Tickets {
-        crate::soft::tickets(&crate::soft::driver())
+    fn fences() -> Fences {
+        crate::soft::fences(&crate::soft::driver())
     }
 
     /// Two threads make their streams wait for each other while both copy.
     #[test]
     fn streams_wait_for_each_other_on_threads_of_their_own() {
-        let (tickets, streams) = (tickets(), [Ahead::default(), Ahead::default()]);
+        let (fences, streams) = (fences(), [Ahead::default(), Ahead::default()]);
         let high = Priority::new(3).unwrap();
         std::thread::scope(|scope| {
             for (index, other) in [(0, 1), (1, 0)] {
-                let (tickets, own, other): (_, &Ahead, _) = (&tickets, &streams[index], &streams[other]);
+                let (fences, own, other): (_, &Ahead, _) = (&fences, &streams[index], &streams[other]);
                 scope.spawn(move || {
                     for _ in 0..if cfg!(miri) { 8 } else { 500 } {
-                        let ticket = tickets.take().unwrap();
-                        own.remember(ticket, Priority::LOWEST, Direction::HostToDevice, tickets);
-                        own.inherit(other, tickets);
-                        let known = own.below(high, tickets);
-                        assert!(known[0].tickets.contains(&ticket), "our own copy is on its way");
-                        tickets.release(ticket);
+                        let fence = fences.take().unwrap();
+                        own.remember(fence, Priority::LOWEST, Direction::HostToDevice, fences);
+                        own.inherit(other, fences);
+                        let known = own.below(high, fences);
+                        assert!(known[0].fences.contains(&fence), "our own copy is on its way");
+                        fences.release(fence);
                     }
                 });
             }
         });
-        assert!(streams.iter().all(|stream| stream.below(high, &tickets).is_empty()), "all are done");
+        assert!(streams.iter().all(|stream| stream.below(high, &fences).is_empty()), "all are done");
     }
 
     #[test]
     fn streams_that_wait_for_each_other_keep_every_copy_once() {
-        let (tickets, one, other) = (tickets(), Ahead::default(), Ahead::default());
+        let (fences, one, other) = (fences(), Ahead::default(), Ahead::default());
         let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
-        one.remember(tickets.take().unwrap(), low, Direction::HostToDevice, &tickets);
-        other.remember(tickets.take().unwrap(), middle, Direction::DeviceToHost, &tickets);
+        one.remember(fences.take().unwrap(), low, Direction::HostToDevice, &fences);
+        other.remember(fences.take().unwrap(), middle, Direction::DeviceToHost, &fences);
         for _ in 0..20 {
-            one.inherit(&other, &tickets);
-            other.inherit(&one, &tickets);
+            one.inherit(&other, &fences);
+            other.inherit(&one, &fences);
         }
         assert_eq!((one.len(), other.len()), (2, 2));
         let seen = |priority| {
-            let below = other.below(priority, &tickets);
+            let below = other.below(priority, &fences);
             let mut seen: Vec<_> = below.iter().map(|known| (known.priority, known.direction)).collect();
             seen.sort_unstable();
             seen
@@ -177,25 +177,25 @@ mod tests {
 
     #[test]
     fn completed_copies_make_room() {
-        let (tickets, ahead) = (tickets(), Ahead::default());
+        let (fences, ahead) = (fences(), Ahead::default());
         let high = Priority::new(3).unwrap();
         for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
-            let ticket = tickets.take().unwrap();
-            ahead.remember(ticket, high, Direction::HostToDevice, &tickets);
-            assert!(ahead.below(high, &tickets).is_empty(), "it is not less urgent");
-            tickets.release(ticket);
+            let fence = fences.take().unwrap();
+            ahead.remember(fence, high, Direction::HostToDevice, &fences);
+            assert!(ahead.below(high, &fences).is_empty(), "it is not less urgent");
+            fences.release(fence);
         }
         assert!(ahead.len() < 10, "{} copies are remembered, and all are done", ahead.len());
     }
 
     #[test]
     fn completed_copies_are_forgotten() {
-        let (tickets, one, other) = (tickets(), Ahead::default(), Ahead::default());
-        let ticket = tickets.take().unwrap();
-        other.remember(ticket, Priority::LOWEST, Direction::HostToDevice, &tickets);
-        tickets.release(ticket);
-        one.inherit(&other, &tickets);
+        let (fences, one, other) = (fences(), Ahead::default(), Ahead::default());
+        let fence = fences.take().unwrap();
+        other.remember(fence, Priority::LOWEST, Direction::HostToDevice, &fences);
+        fences.release(fence);
+        one.inherit(&other, &fences);
         assert_eq!(one.len(), 0);
-        assert!(other.below(Priority::new(2).unwrap(), &tickets).is_empty());
+        assert!(other.below(Priority::new(2).unwrap(), &fences).is_empty());
     }
 }

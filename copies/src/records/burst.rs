@@ -1,9 +1,9 @@
 //! Bursts: urgent copies of one stream in close succession, which share one raise.
 //!
 //! Each completion write costs the device 1.4 us, a third of the time of a 64 KiB copy, and the host several driver
-//! calls. So only every eighth copy of a stream gets a ticket, and one in four of those while the word stays up from
-//! one ticket to the next. The completion of the others is estimated. Copies after an outstanding ticket complete a
-//! moment after it, by the time that such copies take. If a ticket is done on time, and no bulk goes in chunks, later
+//! calls. So only every eighth copy of a stream gets a fence, and one in four of those while the word stays up from
+//! one fence to the next. The completion of the others is estimated. Copies after an outstanding fence complete a
+//! moment after it, by the time that such copies take. If a fence is done on time, and no bulk goes in chunks, later
 //! copies are assumed to complete in the time that they take. An estimate is good enough: a word expresses preference,
 //! never correctness, and handles of such copies ask the stream.
 //!
@@ -18,13 +18,13 @@
 //! start. If the caller states whether a copy can start ([`crate::copy::Request::ready`]), that overrides the trust.
 
 use hal::Nanos;
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
+use crate::records::fence::{Fence, Fences};
 use crate::records::hold::{Hold, Pass};
 use crate::records::standing::Standing;
-use crate::records::ticket::{Ticket, Tickets};
 
-/// While the word stays up from one ticket to the next, a ticket covers so many times as many copies.
+/// While the word stays up from one fence to the next, a fence covers so many times as many copies.
 const BURST: u32 = 4;
 
 /// The number of copies that are submitted with care after a doubted one.
@@ -34,12 +34,12 @@ pub(crate) const CAREFUL_COPIES: u32 = 64;
 pub(crate) struct Burst {
     /// The place of the last copy, if a copy may follow it.
     last: Option<Pass>,
-    /// The number of copies that have followed the ticket of that place.
+    /// The number of copies that have followed the fence of that place.
     followers: u32,
-    /// The number of copies that the ticket covers, its own included.
+    /// The number of copies that the fence covers, its own included.
     serves: u32,
-    /// The number of copies that a ticket covers if no word is up.
-    ticket_every: u32,
+    /// The number of copies that a fence covers if no word is up.
+    fence_every: u32,
     /// The number of copies that are still to be submitted with care.
     careful: u32,
     /// By direction.
@@ -49,19 +49,19 @@ pub(crate) struct Burst {
 }
 
 impl Burst {
-    /// The burst of a stream in which one in `ticket_every` copies has a ticket.
-    pub(crate) fn new(ticket_every: u32) -> Burst {
+    /// The burst of a stream in which one in `fence_every` copies has a fence.
+    pub(crate) fn new(fence_every: u32) -> Burst {
         let holds = Direction::ALL.map(Hold::new);
-        Burst { last: None, followers: 0, serves: 0, ticket_every, careful: 0, holds, watched: false }
+        Burst { last: None, followers: 0, serves: 0, fence_every, careful: 0, holds, watched: false }
     }
 
-    /// A copy with a ticket of its own begins or continues the burst; `ready` tells whether it counts as schedulable.
-    /// Returns the time of the copies between it and the ticket before it.
-    pub(crate) fn begin(&mut self, direction: Direction, ticket: Ticket, ready: bool) -> Nanos {
-        let goes_on = self.ticket_every > 1 && self.holds.iter().any(Hold::is_up);
-        self.serves = if goes_on { self.ticket_every.saturating_mul(BURST) } else { self.ticket_every };
+    /// A copy with a fence of its own begins or continues the burst; `ready` tells whether it counts as schedulable.
+    /// Returns the time of the copies between it and the fence before it.
+    pub(crate) fn begin(&mut self, direction: Direction, fence: Fence, ready: bool) -> Nanos {
+        let goes_on = self.fence_every > 1 && self.holds.iter().any(Hold::is_up);
+        self.serves = if goes_on { self.fence_every.saturating_mul(BURST) } else { self.fence_every };
         self.followers = 0;
-        let first = Pass { direction, ticket, ready, seen: false, tail: Nanos::ZERO, expected: Nanos::ZERO };
+        let first = Pass { direction, fence, ready, seen: false, tail: Nanos::ZERO, expected: Nanos::ZERO };
         self.last.replace(first).map_or(Nanos::ZERO, |before| before.tail)
     }
 
@@ -70,12 +70,12 @@ impl Burst {
         self.last = None;
     }
 
-    /// Lets a copy go without a ticket if the last ticket covers it, and raises for it, unless the copies before it
+    /// Lets a copy go without a fence if the last fence covers it, and raises for it, unless the copies before it
     /// wait to become schedulable. `timely` tells whether copies on this engine complete in the time that they take.
     pub(crate) fn enter(
         &mut self,
         standing: &Standing,
-        tickets: &Tickets,
+        fences: &Fences,
         direction: Direction,
         priority: Priority,
         expected: Nanos,
@@ -85,7 +85,7 @@ impl Burst {
         if self.followers + 1 >= self.serves {
             return None;
         }
-        let seen = tickets.is_done(last.ticket);
+        let seen = fences.is_done(last.fence);
         let hold = &mut self.holds[direction.index()];
         let by_time = last.ready && timely && self.careful == 0;
         if (seen && !by_time) || !hold.take_on(priority) {
@@ -107,9 +107,9 @@ impl Burst {
     pub(crate) fn leave(&mut self, pass: &Pass, failed: bool, now: Nanos) -> bool {
         if failed
             && !pass.seen
-            && let Some(last) = self.last.as_mut().filter(|last| last.ticket == pass.ticket)
+            && let Some(last) = self.last.as_mut().filter(|last| last.fence == pass.fence)
         {
-            // There is no copy, so it adds no time between the ticket and later copies.
+            // There is no copy, so it adds no time between the fence and later copies.
             last.tail = last.tail - pass.expected;
         }
         let hold = &mut self.holds[pass.direction.index()];
@@ -126,17 +126,17 @@ impl Burst {
         !std::mem::replace(&mut self.watched, true)
     }
 
-    /// Whether the next copy, which has a ticket of its own, is to be submitted with care. Counts that copy.
+    /// Whether the next copy, which has a fence of its own, is to be submitted with care. Counts that copy.
     pub(crate) fn take_care(&mut self) -> bool {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
         careful
     }
 
-    /// Raises for copies that have become schedulable. From now on copies behind a ticket that is done are estimated by
+    /// Raises for copies that have become schedulable. From now on copies behind a fence that is done are estimated by
     /// time.
-    pub(crate) fn note_readiness(&mut self, standing: &Standing, tickets: &Tickets, now: Nanos) {
-        self.holds.iter_mut().for_each(|hold| hold.note_readiness(standing, tickets, now));
+    pub(crate) fn note_readiness(&mut self, standing: &Standing, fences: &Fences, now: Nanos) {
+        self.holds.iter_mut().for_each(|hold| hold.note_readiness(standing, fences, now));
     }
 
     /// Lowers the words of copies that are complete by now, and calls `lowered` for their engines. Returns the holds,
@@ -156,12 +156,12 @@ impl Burst {
         self.watched.then_some(self.holds)
     }
 
-    /// The copy of that ticket did not complete in its time. The copies behind it hold no other copy back either, and
+    /// The copy of that fence did not complete in its time. The copies behind it hold no other copy back either, and
     /// the next copies of the stream are submitted with care.
-    pub(crate) fn doubt(&mut self, standing: &Standing, ticket: Ticket) {
+    pub(crate) fn doubt(&mut self, standing: &Standing, fence: Fence) {
         self.careful = CAREFUL_COPIES;
-        self.last.iter_mut().filter(|last| last.ticket == ticket).for_each(|last| last.ready = false);
-        self.holds.iter_mut().for_each(|hold| hold.doubt(standing, ticket));
+        self.last.iter_mut().filter(|last| last.fence == fence).for_each(|last| last.ready = false);
+        self.holds.iter_mut().for_each(|hold| hold.doubt(standing, fence));
     }
 
     /// No thread watches the burst any more, so it holds no copy back.

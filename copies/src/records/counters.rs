@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::Nanos;
 use hdrhistogram::Histogram;
-use terms::{Direction, Priorities, Priority};
+use priority::{Direction, Priorities, Priority};
 
 use super::told;
 use crate::decide::{Plan, Reason};

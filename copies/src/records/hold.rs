@@ -1,37 +1,37 @@
-//! A hold: a raised word for those copies of one stream that have no ticket of their own.
+//! A hold: a raised word for those copies of one stream that have no fence of their own.
 //!
-//! A hold is *needed* while a caller is inside the driver with such a copy, while such copies follow a ticket that is
+//! A hold is *needed* while a caller is inside the driver with such a copy, while such copies follow a fence that is
 //! not done, and until the last of them should be complete.
 
 use hal::Nanos;
+use priority::{Direction, Priority};
 use semaphores::Pending;
-use terms::{Direction, Priority};
 
+use crate::records::fence::{Fence, Fences};
 use crate::records::standing::Standing;
-use crate::records::ticket::{Ticket, Tickets};
 
 /// The time from the return of a copy's call until the device begins the copy.
 const START: Nanos = Nanos::from_us(2);
 /// A hold stays up this much longer than its copies take. That is about the time that bulk in flight needs to leave the
 /// link. If bulk begins again before the copy is complete, it fills the way to the host for tens of microseconds.
 const SLACK: Nanos = Nanos::from_us(5);
-/// One part in so many is added to the time of copies behind a ticket. Many copies follow each other there, and the
+/// One part in so many is added to the time of copies behind a fence. Many copies follow each other there, and the
 /// last of them would lose more by an early end of the hold than bulk would gain.
 const TAIL_MARGIN: u64 = 16;
 
-/// The place of a copy behind the last copy with a ticket. Return it ([`super::burst::Burst::leave`]) when the call of
+/// The place of a copy behind the last copy with a fence. Return it ([`super::burst::Burst::leave`]) when the call of
 /// the copy has returned.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct Pass {
     pub(super) direction: Direction,
-    /// The ticket in front of it.
-    pub(super) ticket: Ticket,
-    /// Whether the copy with that ticket counts as schedulable. Only then is the word up for this copy.
+    /// The fence in front of it.
+    pub(super) fence: Fence,
+    /// Whether the copy with that fence counts as schedulable. Only then is the word up for this copy.
     pub(super) ready: bool,
-    /// Whether the ticket was done already. Then the completion of this copy is estimated by time alone.
+    /// Whether the fence was done already. Then the completion of this copy is estimated by time alone.
     pub(super) seen: bool,
-    /// The time from the ticket until this copy is complete.
+    /// The time from the fence until this copy is complete.
     pub(super) tail: Nanos,
     /// The time that it takes on an idle engine.
     pub(super) expected: Nanos,
@@ -54,7 +54,7 @@ pub(crate) struct Hold {
     inside: u32,
     /// Whether the watcher waits until the last of them has left.
     awaited: bool,
-    /// The last copy behind a ticket that is not done.
+    /// The last copy behind a fence that is not done.
     behind: Option<Pass>,
     /// The time at which the engine should have made all copies that are estimated by time.
     free_at: Nanos,
@@ -121,7 +121,7 @@ impl Hold {
         pending.inspect(|pending| standing.bank(self.direction).lower(*pending)).is_some()
     }
 
-    /// Adds a copy behind a ticket. Copies behind an earlier ticket of the stream are complete before it.
+    /// Adds a copy behind a fence. Copies behind an earlier fence of the stream are complete before it.
     pub(super) fn follow(&mut self, pass: &Pass) {
         self.behind = Some(*pass);
     }
@@ -132,9 +132,9 @@ impl Hold {
         self.until = self.until.max(self.free_at + SLACK);
     }
 
-    pub(super) fn note_readiness(&mut self, standing: &Standing, tickets: &Tickets, now: Nanos) {
-        let Some(last) = self.behind.filter(|last| tickets.is_done(last.ticket)) else { return };
-        // The copy of the ticket has completed, so those behind it run now.
+    pub(super) fn note_readiness(&mut self, standing: &Standing, fences: &Fences, now: Nanos) {
+        let Some(last) = self.behind.filter(|last| fences.is_done(last.fence)) else { return };
+        // The copy of the fence has completed, so those behind it run now.
         self.behind = None;
         self.free_at = self.free_at.max(now + last.tail);
         self.until = self.until.max(now + last.tail + Nanos(last.tail.0 / TAIL_MARGIN) + SLACK);
@@ -154,9 +154,9 @@ impl Hold {
         lowered
     }
 
-    /// The copy with that ticket is not schedulable, so those behind it are not either. They raise when they become so.
-    pub(super) fn doubt(&mut self, standing: &Standing, ticket: Ticket) {
-        if let Some(last) = self.behind.as_mut().filter(|last| last.ticket == ticket) {
+    /// The copy with that fence is not schedulable, so those behind it are not either. They raise when they become so.
+    pub(super) fn doubt(&mut self, standing: &Standing, fence: Fence) {
+        if let Some(last) = self.behind.as_mut().filter(|last| last.fence == fence) {
             last.ready = false;
             self.until = Nanos::ZERO;
             self.lower(standing);
@@ -170,9 +170,9 @@ impl Hold {
         self.until = Nanos::ZERO;
     }
 
-    /// Whether a ticket has become done since the last look.
-    pub(crate) fn has_news(&self, tickets: &Tickets) -> bool {
-        self.behind.is_some_and(|last| tickets.is_done(last.ticket))
+    /// Whether a fence has become done since the last look.
+    pub(crate) fn has_news(&self, fences: &Fences) -> bool {
+        self.behind.is_some_and(|last| fences.is_done(last.fence))
     }
 
     /// The next time that changes anything, as seen at `now`.

@@ -1,6 +1,6 @@
 //! In-flight copies that wait at a word, and the lifts of some of them.
 //!
-//! A copy is found by its ticket. It is listed from before its submission until the watcher has seen it complete, and
+//! A copy is found by its fence. It is listed from before its submission until the watcher has seen it complete, and
 //! its lift ends then.
 //!
 //! A copy kernel also checks a word of its own, through which it can be lifted alone. There are few such words. If none
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use hal::DevicePtr;
+use priority::{Direction, Priority};
 use semaphores::{Bank, Boost, LIFTS};
-use terms::{Direction, Priority};
 
-use crate::records::ticket::Ticket;
+use crate::records::fence::Fence;
 use hal::locks::lock;
 
 /// The effect of [`crate::copy::CopyHandle::lift`].
@@ -29,7 +29,7 @@ pub enum Lift {
     Level,
 }
 
-/// The copies on their way, by ticket.
+/// The copies on their way, by fence.
 pub(crate) struct Lifts {
     /// By direction.
     banks: [Arc<Bank>; Direction::COUNT],
@@ -40,7 +40,7 @@ pub(crate) struct Lifts {
 struct Book {
     /// The number of copies so far.
     begun: u64,
-    waiting: BTreeMap<Ticket, Waiting>,
+    waiting: BTreeMap<Fence, Waiting>,
     /// The words that no copy has, of H2D and of D2H.
     free: [Vec<u64>; 2],
 }
@@ -99,11 +99,11 @@ impl Lifts {
         &self.banks[direction.index()]
     }
 
-    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`; `by_kernel` tells
+    /// A copy with that fence is about to be submitted, and will wait at the word of `level`; `by_kernel` tells
     /// whether it can look at a word of its own too. Returns that word.
     pub(crate) fn begin(
         &self,
-        ticket: Ticket,
+        fence: Fence,
         direction: Direction,
         level: Priority,
         by_kernel: bool,
@@ -112,25 +112,25 @@ impl Lifts {
         book.begun += 1;
         let word = by_kernel.then(|| book.free(direction).pop()).flatten();
         let waiting = Waiting { number: book.begun, direction, passes_as: level, level, word, boosts: Vec::new() };
-        book.waiting.insert(ticket, waiting);
+        book.waiting.insert(fence, waiting);
         word.map(|word| self.bank(direction).lift_address(word))
     }
 
     /// The priority that the copy passes as, if it waits at a word.
-    pub(crate) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
-        lock(&self.book).waiting.get(&ticket).map(|waiting| waiting.passes_as)
+    pub(crate) fn passes_as(&self, fence: Fence) -> Option<Priority> {
+        lock(&self.book).waiting.get(&fence).map(|waiting| waiting.passes_as)
     }
 
     /// Lifts a copy, and those among `ahead` that were submitted before it, because it cannot pass them. Returns the
     /// effect on the copy itself.
-    pub(crate) fn lift(&self, ticket: Ticket, ahead: &[Ticket], to: Priority) -> Lift {
+    pub(crate) fn lift(&self, fence: Fence, ahead: &[Fence], to: Priority) -> Lift {
         let mut book = lock(&self.book);
-        let Some(number) = book.waiting.get(&ticket).map(|own| own.number) else { return Lift::Unchanged };
-        let mut lift = |ticket: &Ticket| {
-            let waiting = book.waiting.get_mut(ticket).filter(|waiting| waiting.number <= number);
+        let Some(number) = book.waiting.get(&fence).map(|own| own.number) else { return Lift::Unchanged };
+        let mut lift = |fence: &Fence| {
+            let waiting = book.waiting.get_mut(fence).filter(|waiting| waiting.number <= number);
             waiting.map_or(Lift::Unchanged, |waiting| waiting.lift(self.bank(waiting.direction), to))
         };
-        let effect = lift(&ticket);
+        let effect = lift(&fence);
         for before in ahead {
             lift(before);
         }
@@ -138,9 +138,9 @@ impl Lifts {
     }
 
     /// The copy is over, and its lift with it.
-    pub(crate) fn end(&self, ticket: Ticket) {
+    pub(crate) fn end(&self, fence: Fence) {
         let mut book = lock(&self.book);
-        let Some(Waiting { direction, boosts, word, .. }) = book.waiting.remove(&ticket) else { return };
+        let Some(Waiting { direction, boosts, word, .. }) = book.waiting.remove(&fence) else { return };
         if let Some(word) = word {
             // The next copy that has the word begins without a lift.
             self.bank(direction).unlift(word);
@@ -153,7 +153,7 @@ impl Lifts {
 
 #[cfg(test)]
 mod tests {
-    use terms::Priorities;
+    use priority::Priorities;
 
     use super::*;
     use crate::records::Records;
@@ -172,10 +172,10 @@ mod tests {
     }
 
     /// A copy in a channel that is about to wait.
-    fn waiting(records: &Records, direction: Direction, level: u8) -> Ticket {
-        let ticket = records.tickets.take().unwrap();
-        assert_eq!(records.standing.lifts.begin(ticket, direction, at(level), false), None);
-        ticket
+    fn waiting(records: &Records, direction: Direction, level: u8) -> Fence {
+        let fence = records.fences.take().unwrap();
+        assert_eq!(records.standing.lifts.begin(fence, direction, at(level), false), None);
+        fence
     }
 
     /// The words of levels 1 and 2 on both engines.
@@ -227,10 +227,10 @@ mod tests {
         let records = records();
         let standing = &records.standing;
         let (bank, direction) = (&standing.banks()[0], Direction::HostToDevice);
-        let begin = |ticket| standing.lifts.begin(ticket, direction, at(1), true);
-        let mut copies: Vec<Ticket> = (0..=LIFTS).map(|_| records.tickets.take().unwrap()).collect();
+        let begin = |fence| standing.lifts.begin(fence, direction, at(1), true);
+        let mut copies: Vec<Fence> = (0..=LIFTS).map(|_| records.fences.take().unwrap()).collect();
         let last = copies.pop().unwrap();
-        let words: BTreeMap<DevicePtr, Ticket> = copies.iter().map(|copy| (begin(*copy).unwrap(), *copy)).collect();
+        let words: BTreeMap<DevicePtr, Fence> = copies.iter().map(|copy| (begin(*copy).unwrap(), *copy)).collect();
         assert_eq!(words.len(), copies.len(), "each has its own");
         assert_eq!(begin(last), None, "all are in use");
         assert_eq!(standing.lifts.lift(last, &[], at(2)), Lift::Level);

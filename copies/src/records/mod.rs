@@ -1,16 +1,16 @@
-//! The records of a context: tickets, in-flight copies, bursts, counters and the trace. No code here calls the driver
+//! The records of a context: fences, in-flight copies, bursts, counters and the trace. No code here calls the driver
 //! or reads a clock.
 
 mod ahead;
 mod burst;
 mod counters;
 mod crowd;
-mod flight;
+mod fence;
 mod hold;
+mod in_flight;
 mod lifts;
 mod standing;
 mod statistics;
-mod ticket;
 mod told;
 mod trace;
 mod traffic;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
 use options::queues::kernel_queues;
-use terms::Direction;
+use priority::Direction;
 use threads::Bell;
 
 use hal::locks::lock;
@@ -30,20 +30,20 @@ pub(crate) use burst::Burst;
 pub(crate) use burst::CAREFUL_COPIES;
 pub(crate) use counters::Counters;
 pub(crate) use crowd::Crowd;
-pub(crate) use flight::{Flight, Raise};
+pub(crate) use fence::{Fence, Fences};
 pub(crate) use hold::{Hold, Pass};
+pub(crate) use in_flight::{InFlight, Raise};
 pub use lifts::Lift;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
-pub(crate) use ticket::{Ticket, Tickets};
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
 pub(crate) use traffic::{BulkSeen, Owner, Reservation, Room, Stay, Traffic};
 
 /// The records of one context, which submitters and the watcher share.
 pub(crate) struct Records {
-    pub(crate) tickets: Tickets,
+    pub(crate) fences: Fences,
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
@@ -51,7 +51,7 @@ pub(crate) struct Records {
     /// By direction.
     traffic: [Traffic; Direction::COUNT],
     /// Copies on their way to the watcher; `None` while there is no watcher.
-    flights: Mutex<Option<Vec<Flight>>>,
+    flights: Mutex<Option<Vec<InFlight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
     /// Wakes the watcher.
     pub(crate) bell: Bell,
@@ -60,7 +60,7 @@ pub(crate) struct Records {
 impl Records {
     /// With lulls, if there are to be any.
     pub(crate) fn new(
-        tickets: Tickets,
+        fences: Fences,
         standing: Standing,
         counters: Counters,
         trace: Trace,
@@ -68,7 +68,7 @@ impl Records {
     ) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
         let (crowd, traffic) = (Crowd::new(kernel_queues()), [(); Direction::COUNT].map(|()| Traffic::new(has_lulls)));
-        Records { tickets, standing, counters, trace, crowd, traffic, flights, bursts, bell }
+        Records { fences, standing, counters, trace, crowd, traffic, flights, bursts, bell }
     }
 
     /// The traffic of an engine.
@@ -84,19 +84,19 @@ impl Records {
     }
 
     /// The watcher ends. Returns the copies and bursts that it has not taken.
-    pub(crate) fn close(&self) -> (Vec<Flight>, Vec<Arc<Mutex<Burst>>>) {
+    pub(crate) fn close(&self) -> (Vec<InFlight>, Vec<Arc<Mutex<Burst>>>) {
         let (flights, bursts) = (lock(&self.flights).take(), lock(&self.bursts).take());
         (flights.unwrap_or_default(), bursts.unwrap_or_default())
     }
 
     /// Gives the watcher all that was handed over since the last time.
-    pub(crate) fn hand_out(&self, flight: impl FnMut(Flight), bursts: &mut Vec<Arc<Mutex<Burst>>>) {
+    pub(crate) fn hand_out(&self, flight: impl FnMut(InFlight), bursts: &mut Vec<Arc<Mutex<Burst>>>) {
         lock(&self.flights).iter_mut().flat_map(|fresh| fresh.drain(..)).for_each(flight);
         lock(&self.bursts).iter_mut().for_each(|fresh| bursts.append(fresh));
     }
 
     /// Hands a copy over to the watcher, which sees it complete.
-    pub(crate) fn watch(&self, flight: Flight) {
+    pub(crate) fn watch(&self, flight: InFlight) {
         let urgent = flight.raise.is_urgent();
         let mut flights = lock(&self.flights);
         let Some(open) = flights.as_mut() else {
@@ -110,7 +110,7 @@ impl Records {
         if urgent { self.bell.post() } else { self.bell.wake() }
     }
 
-    /// The call of a copy without a ticket has returned; see [`Burst::leave`].
+    /// The call of a copy without a fence has returned; see [`Burst::leave`].
     pub(crate) fn leave(&self, burst: &Arc<Mutex<Burst>>, pass: &Pass, failed: bool, now: Nanos) {
         let mut shared = lock(burst);
         let (awaited, newly) = (shared.leave(pass, failed, now), shared.enlist());
@@ -135,15 +135,15 @@ impl Records {
     }
 
     /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back. A
-    /// marker that is still to be written stays watched, because its ticket must not be used again before.
-    pub(crate) fn withdraw(&self, mut flight: Flight) {
-        if flight.withdraw(&self.standing, &self.tickets, self.traffic(flight.direction)) {
+    /// marker that is still to be written stays watched, because its fence must not be used again before.
+    pub(crate) fn withdraw(&self, mut flight: InFlight) {
+        if flight.withdraw(&self.standing, &self.fences, self.traffic(flight.direction)) {
             self.watch(flight);
         }
     }
 
-    /// Gives up a copy that no thread watches any more; see [`Flight::abandon`].
-    pub(crate) fn abandon(&self, flight: Flight) {
+    /// Gives up a copy that no thread watches any more; see [`InFlight::abandon`].
+    pub(crate) fn abandon(&self, flight: InFlight) {
         let traffic = self.traffic(flight.direction);
         flight.abandon(&self.standing, traffic);
     }

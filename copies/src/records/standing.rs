@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::locks::lock;
 use hal::{Code, Error, Result};
+use priority::{Direction, Priority};
 use semaphores::{Bank, Pending};
-use terms::{Direction, Priority};
 
+use crate::records::fence::Fence;
 use crate::records::lifts::Lifts;
-use crate::records::ticket::Ticket;
 
 /// Whether any context of the process has lost a copy.
 static ANYWHERE: AtomicBool = AtomicBool::new(false);
@@ -39,8 +39,8 @@ pub(crate) struct Standing {
     aside: AtomicU8,
     /// The copies that wait for the semaphores.
     pub(crate) lifts: Lifts,
-    /// The tickets of lost copies.
-    lost: Mutex<Vec<Ticket>>,
+    /// The fences of lost copies.
+    lost: Mutex<Vec<Fence>>,
     loss: OnceLock<Error>,
 }
 
@@ -109,9 +109,9 @@ impl Standing {
 
     /// Counts accepted copies that cannot be made because the driver refuses them. Every call fails from now on; see
     /// [`Standing::check`].
-    pub(crate) fn lose(&self, tickets: &[Ticket], why: &Error) {
-        let copies = tickets.len();
-        lock(&self.lost).extend(tickets);
+    pub(crate) fn lose(&self, fences: &[Fence], why: &Error) {
+        let copies = fences.len();
+        lock(&self.lost).extend(fences);
         let text = format!("a bulk copy that had been accepted could not be made: {why}; its bytes are missing");
         if self.loss.set(Code::LAUNCH_FAILED.at("overtake copy").because(text)).is_ok() {
             log::error!(
@@ -129,9 +129,9 @@ impl Standing {
         lock(&self.lost).len() as u64
     }
 
-    /// Whether the copy with this ticket is lost.
-    pub(crate) fn is_lost(&self, ticket: Ticket) -> bool {
-        self.check().is_err() && lock(&self.lost).contains(&ticket)
+    /// Whether the copy with this fence is lost.
+    pub(crate) fn is_lost(&self, fence: Fence) -> bool {
+        self.check().is_err() && lock(&self.lost).contains(&fence)
     }
 
     /// An error if the context has lost a copy.
@@ -145,7 +145,7 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use terms::Priorities;
+    use priority::Priorities;
 
     use super::*;
     use crate::soft;

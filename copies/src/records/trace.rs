@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::{Nanos, Stream};
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::decide::Plan;
-use crate::records::ticket::Ticket;
+use crate::records::fence::Fence;
 use hal::locks::lock;
 
 /// Copies that are kept; later ones are only counted.
@@ -21,7 +21,7 @@ pub struct TracedCopy {
     pub began: Nanos,
     /// The time at which the call returned.
     pub returned: Nanos,
-    /// The time at which its completion was seen; `None` for a copy without a ticket.
+    /// The time at which its completion was seen; `None` for a copy without a fence.
     pub landed: Option<Nanos>,
     /// Its stream.
     pub stream: Stream,
@@ -38,8 +38,8 @@ pub struct TracedCopy {
 #[derive(Default)]
 pub(crate) struct Trace {
     is_on: bool,
-    copies: Mutex<Vec<(TracedCopy, Option<Ticket>)>>,
-    landings: Mutex<HashMap<Ticket, Nanos>>,
+    copies: Mutex<Vec<(TracedCopy, Option<Fence>)>>,
+    landings: Mutex<HashMap<Fence, Nanos>>,
     left_out: AtomicU64,
 }
 
@@ -53,27 +53,27 @@ impl Trace {
     }
 
     /// A copy's call has returned.
-    pub(crate) fn submitted(&self, copy: TracedCopy, ticket: Option<Ticket>) {
+    pub(crate) fn submitted(&self, copy: TracedCopy, fence: Option<Fence>) {
         let mut copies = lock(&self.copies);
         if copies.len() < COPIES_MAX {
-            copies.push((copy, ticket));
+            copies.push((copy, fence));
         } else {
             self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// A ticket has been seen to be done, perhaps before the call of its copy has returned.
-    pub(crate) fn landed(&self, ticket: Ticket, now: Nanos) {
+    /// A fence has been seen to be done, perhaps before the call of its copy has returned.
+    pub(crate) fn landed(&self, fence: Fence, now: Nanos) {
         if self.is_on {
-            lock(&self.landings).insert(ticket, now);
+            lock(&self.landings).insert(fence, now);
         }
     }
 
     /// All copies in the order in which their calls returned, and the number of copies that found no room.
     pub(crate) fn copies(&self) -> (Vec<TracedCopy>, u64) {
         let (copies, landings) = (lock(&self.copies), lock(&self.landings));
-        let landed = |ticket: &Option<Ticket>| ticket.and_then(|ticket| landings.get(&ticket).copied());
-        let whole = |(copy, ticket): &(TracedCopy, Option<Ticket>)| TracedCopy { landed: landed(ticket), ..*copy };
+        let landed = |fence: &Option<Fence>| fence.and_then(|fence| landings.get(&fence).copied());
+        let whole = |(copy, fence): &(TracedCopy, Option<Fence>)| TracedCopy { landed: landed(fence), ..*copy };
         (copies.iter().map(whole).collect(), self.left_out.load(Ordering::Relaxed))
     }
 }
@@ -83,14 +83,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ticket_may_be_seen_before_its_copy_and_after_it() {
+    fn a_fence_may_be_seen_before_its_copy_and_after_it() {
         let at = |us| Nanos::from_us(us);
         for is_on in [true, false] {
             let trace = Trace::new(is_on);
-            let [early, late, never] = [0, 1, 2].map(Ticket::of);
+            let [early, late, never] = [0, 1, 2].map(Fence::of);
             trace.landed(early, at(3));
-            for ticket in [Some(early), Some(late), Some(never), None] {
-                trace.submitted(copy(), ticket);
+            for fence in [Some(early), Some(late), Some(never), None] {
+                trace.submitted(copy(), fence);
             }
             trace.landed(late, at(4));
             let (copies, left_out) = trace.copies();

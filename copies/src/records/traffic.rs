@@ -22,7 +22,7 @@ mod urgent;
 
 use hal::primitive::{AtomicU64, Mutex, Ordering, lock};
 use hal::{Nanos, Stream};
-use terms::Priority;
+use priority::Priority;
 
 use book::Book;
 pub(crate) use book::{Owner, Reservation, Room, Stay, UnderWay};
@@ -30,8 +30,8 @@ use urgent::{Passed, Urgent};
 
 use crate::decide::Company;
 
-/// The time without bulk after which urgent copies hold none off. Bulk that the driver makes has no flight, and much of
-/// it takes about so long.
+/// The time without bulk after which urgent copies hold none off. Bulk that the driver makes has no in-flight copy, and
+/// much of it takes about so long.
 const LULL_AFTER: Nanos = Nanos::from_ms(1);
 
 /// The traffic of one engine. All that a copy needs in order to go at once is in its first cache line.

@@ -9,7 +9,7 @@ use hal::locks::lock;
 use super::batch::Batch;
 use super::kernel::ServiceKernel;
 use crate::kernel::CopyKernel;
-use crate::records::{Records, Ticket};
+use crate::records::{Fence, Records};
 
 /// The most batches of a context. While the device may read all of them, further ones go natively.
 const BATCHES_MAX: usize = 64;
@@ -35,7 +35,7 @@ struct Store {
 struct UnderWay {
     batch: Arc<Batch>,
     /// Done when the launch has completed. Without one the batch is kept to the end.
-    ticket: Option<Ticket>,
+    fence: Option<Fence>,
 }
 
 impl Batches {
@@ -109,24 +109,24 @@ impl Batches {
     }
 
     /// Takes back a batch that was submitted. No other batch gets its memory before its launch has completed.
-    /// A batch that was not launched has no ticket either, but then no other part of the layer has a share in it.
-    pub(crate) fn keep(&self, batch: Arc<Batch>, was_launched: bool, ticket: Option<Ticket>) {
+    /// A batch that was not launched has no fence either, but then no other part of the layer has a share in it.
+    pub(crate) fn keep(&self, batch: Arc<Batch>, was_launched: bool, fence: Option<Fence>) {
         if was_launched {
-            lock(&self.store).under_way.push_back(UnderWay { batch, ticket });
+            lock(&self.store).under_way.push_back(UnderWay { batch, fence });
             return;
         }
         match Arc::try_unwrap(batch) {
             Ok(batch) => self.give(batch),
-            Err(batch) => lock(&self.store).under_way.push_back(UnderWay { batch, ticket: None }),
+            Err(batch) => lock(&self.store).under_way.push_back(UnderWay { batch, fence: None }),
         }
     }
 
     /// Makes batches spare whose launches have completed.
     fn reclaim(&self, store: &mut Store) {
         for _ in 0..store.under_way.len() {
-            let Some(UnderWay { batch, ticket }) = store.under_way.pop_front() else { return };
-            if !ticket.is_some_and(|ticket| self.records.tickets.is_done(ticket)) {
-                store.under_way.push_back(UnderWay { batch, ticket });
+            let Some(UnderWay { batch, fence }) = store.under_way.pop_front() else { return };
+            if !fence.is_some_and(|fence| self.records.fences.is_done(fence)) {
+                store.under_way.push_back(UnderWay { batch, fence });
                 continue;
             }
             match Arc::try_unwrap(batch) {
@@ -135,7 +135,7 @@ impl Batches {
                     store.spare.push(batch);
                 }
                 // A carrier has not forgotten it yet.
-                Err(batch) => store.under_way.push_back(UnderWay { batch, ticket }),
+                Err(batch) => store.under_way.push_back(UnderWay { batch, fence }),
             }
         }
     }

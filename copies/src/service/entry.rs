@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use channels::{Shape, copy_shape};
 use hal::{DevicePtr, Driver, Result, Stream};
-use terms::Direction;
+use priority::Direction;
 
 use crate::request::Request;
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use hal::Driver;
-use terms::Direction;
+use priority::Direction;
 
 use crate::reach::{Home, Use};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use channels::Shape;
 use hal::Host;
-use terms::Direction;
+use priority::Direction;
 
 use super::areas::Areas;
 use super::pages::{Access, Pages, provide};
@@ -65,7 +65,7 @@ impl Call {
             direction,
             is_urgent,
             areas,
-            faults_are_handled: doors::faults::are_handled(),
+            faults_are_handled: os::faults::are_handled(),
             is_streamed: are_streamed(direction, bytes, yields),
             states: pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect(),
             slots: pieces.iter().map(|_| AtomicU64::new(0)).collect(),

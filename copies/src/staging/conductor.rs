@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use channels::{Shape, chunk, copy_shape};
 use hal::{Driver, Event, Nanos, Result, Stream};
+use priority::{Direction, Priority};
 use semaphores::{Bank, Pending};
-use terms::{Direction, Priority};
 use threads::stream_lock::Exclusive;
 
 use super::areas::Areas;
@@ -15,7 +15,7 @@ use super::call::{Call, Moved};
 use super::pool::Pool;
 use super::ring::{Ring, SLOT_BYTES, Slot};
 use crate::pool;
-use crate::records::{Records, Ticket};
+use crate::records::{Fence, Records};
 
 /// Pieces are at least this large: smaller ones cost a driver call each and move little.
 const PIECE_BYTES_MIN: u64 = 256 << 10;
@@ -41,7 +41,7 @@ const SHARED_HANDS_MAX: usize = 4;
 const PATIENCE: Nanos = Nanos::from_ms(2);
 const LOOK: Nanos = Nanos::from_us(20);
 
-/// While a ticket is awaited, the driver is asked whether the device is lost: first after this time.
+/// While a fence is awaited, the driver is asked whether the device is lost: first after this time.
 const DOUBT: Nanos = Nanos::from_ms(1);
 /// And this often in the end.
 const DOUBT_MAX: Nanos = Nanos::from_ms(64);
@@ -76,7 +76,7 @@ pub(crate) fn cut(shape: &Shape, order: &Order, threads: usize) -> Option<Vec<Sh
 enum Landing {
     Event(Event),
     /// A word that lets other streams have their turn at the engine, and that is read without a driver call.
-    Ticket(Ticket),
+    Fence(Fence),
 }
 
 /// A piece that the device has.
@@ -299,8 +299,8 @@ impl<'a, 'g> Conductor<'a, 'g> {
             self.means.ring.give(slot);
             return Err(error);
         }
-        let landed = match self.write_ticket() {
-            Some(ticket) => Landing::Ticket(ticket),
+        let landed = match self.write_fence() {
+            Some(fence) => Landing::Fence(fence),
             // Without an event the end of the copy is never known, and the slot is lost.
             None => Landing::Event(self.means.events.mark(driver, stream)?),
         };
@@ -316,15 +316,15 @@ impl<'a, 'g> Conductor<'a, 'g> {
     /// Has a word written behind the copy if other streams are to have their turn at the engine. `None` if it is not:
     /// they wait longer. A call less for each piece than with an event, and none to wait: urgent copies need the
     /// driver's lock too.
-    fn write_ticket(&self) -> Option<Ticket> {
+    fn write_fence(&self) -> Option<Fence> {
         let (records, stream) = (self.means.records, self.order.stream);
-        let ticket = if self.order.yields && !stream.is_legacy() { records.tickets.take()? } else { return None };
-        let written = self.means.driver.mem_op(stream, records.tickets.write(ticket));
+        let fence = if self.order.yields && !stream.is_legacy() { records.fences.take()? } else { return None };
+        let written = self.means.driver.mem_op(stream, records.fences.write(fence));
         let undo = |_: &hal::Error| {
             records.counters.failed();
-            records.tickets.release(ticket);
+            records.fences.release(fence);
         };
-        written.inspect_err(undo).ok().map(|()| ticket)
+        written.inspect_err(undo).ok().map(|()| fence)
     }
 
     /// Waits while a more urgent copy is pending, as long as a copy kernel would.
@@ -358,7 +358,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         }
         match flying.landed {
             Landing::Event(event) => self.means.events.give(event),
-            Landing::Ticket(ticket) => self.means.records.tickets.release(ticket),
+            Landing::Fence(fence) => self.means.records.fences.release(fence),
         }
         if self.flying.is_empty() {
             self.lower();
@@ -366,7 +366,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         Ok(Some(flying))
     }
 
-    /// Keeps a slot that the device may still use. The next copy that wants it asks its event. One with a ticket is
+    /// Keeps a slot that the device may still use. The next copy that wants it asks its event. One with a fence is
     /// lost, as the device is.
     fn keep(&self, slot: Slot, landed: Landing) {
         if let Landing::Event(event) = landed {
@@ -375,15 +375,15 @@ impl<'a, 'g> Conductor<'a, 'g> {
     }
 
     fn wait_for(&self, landing: Landing) -> Result<()> {
-        let (driver, tickets) = (self.means.driver, &self.means.records.tickets);
+        let (driver, fences) = (self.means.driver, &self.means.records.fences);
         match landing {
             Landing::Event(event) => driver.event_synchronize(event),
-            Landing::Ticket(ticket) => {
+            Landing::Fence(fence) => {
                 let host = driver.host();
                 let mut doubt = DOUBT;
-                while !tickets.is_done(ticket) {
-                    host.wait_until(Some(host.now() + doubt), &mut || tickets.is_done(ticket));
-                    if !tickets.is_done(ticket) {
+                while !fences.is_done(fence) {
+                    host.wait_until(Some(host.now() + doubt), &mut || fences.is_done(fence));
+                    if !fences.is_done(fence) {
                         driver.stream_query(self.order.stream)?;
                     }
                     // A long wait sleeps between looks, a short one does not.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use hal::locks::lock;
 use hal::{Driver, Event, Result};
 use options::Options;
-use terms::Direction;
+use priority::Direction;
 use threads::Worker;
 
 use crate::pool::Pool as Spare;
@@ -65,7 +65,7 @@ impl Staging {
     /// `None` where the options ask for none, or the process may use so few cores that the driver is faster.
     pub(crate) fn new(options: &Options) -> Option<Staging> {
         let threads = match options.staging_threads as usize {
-            0 => threads_for(doors::threads::cores()),
+            0 => threads_for(os::threads::cores()),
             threads => threads,
         };
         let slots = match options.profile.staging_slots as usize {

@@ -189,7 +189,7 @@ mod tests {
 
     use channels::Shape;
     use hal::Wait;
-    use terms::Direction;
+    use priority::Direction;
 
     use super::super::areas::Areas;
     use super::super::call::Moved;

@@ -1,7 +1,7 @@
 //! Copies from memory to memory, by ordinary or by streaming stores.
 #![allow(unsafe_code)] // moves bytes between addresses
 
-use terms::Direction;
+use priority::Direction;
 
 /// Larger targets of the host go past the caches: written through them, they would be read from memory first, and would
 /// drive out the slots and the program's own data.

@@ -1,7 +1,7 @@
 //! Answers the questions of a decision, from the streams' state or from the driver.
 
 use hal::Nanos;
-use terms::Direction;
+use priority::Direction;
 
 use crate::decide::{Budget, Company, Question, cost};
 use crate::native::Native;
@@ -127,7 +127,7 @@ impl Placed<'_> {
 
     fn look_ahead(&mut self) {
         let asked = &self.asked;
-        self.below = asked.stream.ahead.below(asked.priority, &asked.inner().records.tickets);
+        self.below = asked.stream.ahead.below(asked.priority, &asked.inner().records.fences);
         self.known.depends = Some(!self.below.is_empty());
     }
 

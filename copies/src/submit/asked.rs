@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use channels::{Refusal, Shape};
 use hal::Error;
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 use threads::stream_lock::Exclusive;
 
 use crate::cargo::Cargo;
@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::inner::Inner;
 use crate::kernel::Descriptor;
 use crate::native::Native;
-use crate::records::{Dependency, Ticket};
+use crate::records::{Dependency, Fence};
 use crate::service::served::Served;
 use crate::state::{CALM_RUN_BYTES, StreamState};
 
@@ -49,9 +49,9 @@ pub(super) struct Planned<'a> {
     pub(super) spent: Option<Spent>,
 }
 
-/// The result of an attempt at a plan: the copy's ticket, if it has one of its own. `Went<()>` is the result of handing
+/// The result of an attempt at a plan: the copy's fence, if it has one of its own. `Went<()>` is the result of handing
 /// a copy to the driver.
-pub(super) type Went<T = Option<Ticket>> = std::result::Result<T, Miss>;
+pub(super) type Went<T = Option<Fence>> = std::result::Result<T, Miss>;
 
 /// The reason why an attempt at a plan came to nothing.
 #[derive(Debug)]

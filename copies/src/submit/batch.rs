@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use channels::Shape;
 use hal::Driver;
-use terms::Direction;
+use priority::Direction;
 
 use crate::kernel::Descriptor;
 use crate::placement::Placement;

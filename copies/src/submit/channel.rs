@@ -7,7 +7,7 @@ use crate::decide::{Setback, kernel_can};
 use crate::emulated;
 use crate::records::Room;
 use crate::submit::asked::{Planned, Went};
-use crate::submit::tracked::Hold;
+use crate::submit::tracked::StreamHold;
 
 impl Planned<'_> {
     /// # Safety
@@ -17,7 +17,7 @@ impl Planned<'_> {
         self.go_tracked(|tracked, whole| unsafe { self.queue(tracked.room, whole) })
     }
 
-    unsafe fn queue<'s>(&'s self, room: Option<Room>, whole: &mut Hold<'s>) -> Went<()> {
+    unsafe fn queue<'s>(&'s self, room: Option<Room>, whole: &mut StreamHold<'s>) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let room = room.unwrap_or_else(|| self.asked.room(self.direction()));
         let budget = self.asked.budget(self.direction(), room);

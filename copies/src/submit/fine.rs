@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hal::Result;
 use options::Transport;
-use terms::{Direction, Priority};
+use priority::{Direction, Priority};
 
 use crate::cargo::INLINE_BYTES_MAX;
 use crate::handle::CopyHandle;

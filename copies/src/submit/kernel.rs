@@ -9,10 +9,10 @@ use semaphores::Layout;
 
 use crate::guard::{Guard, Guarded, Load};
 use crate::kernel::{GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Terms, Workers, Yield};
-use crate::records::Ticket;
+use crate::records::Fence;
 use crate::service::batch::Batch;
 use crate::submit::asked::{Miss, Planned, Went};
-use crate::submit::tracked::Hold;
+use crate::submit::tracked::StreamHold;
 
 /// The warps of an urgent copy. They are more than those of bulk, because the copy is short.
 const URGENT: Workers = Workers { blocks: 16, warps: 16 };
@@ -29,7 +29,7 @@ impl Planned<'_> {
             unsafe {
                 match &self.inner().guard {
                     None => self.launch(terms)?,
-                    Some(guard) => self.guard(guard, tracked.ticket, terms, whole)?,
+                    Some(guard) => self.guard(guard, tracked.fence, terms, whole)?,
                 }
             }
             self.placed.served.iter().for_each(|served| served.was_launched.set(true));
@@ -59,13 +59,13 @@ impl Planned<'_> {
         self.descriptors().chunks(INLINE_DESCRIPTORS).try_for_each(|some| unsafe { kernel.launch(some, terms) })
     }
 
-    unsafe fn guard<'s>(&'s self, guard: &Guard, ticket: Ticket, terms: Terms, whole: &mut Hold<'s>) -> Went<()> {
+    unsafe fn guard<'s>(&'s self, guard: &Guard, fence: Fence, terms: Terms, whole: &mut StreamHold<'s>) -> Went<()> {
         let (direction, asked) = (self.direction(), self.asked);
         *whole = Some(self.exclude_others()?);
         let Terms { workers, yields, stream, .. } = terms;
         let submit = |load| {
             // SAFETY: as in `launch`.
-            unsafe { guard.submit(Guarded { stream, load, direction, workers, yields, ticket }) }
+            unsafe { guard.submit(Guarded { stream, load, direction, workers, yields, fence }) }
         };
         if let Some(served) = &self.placed.served {
             submit(Load::Batch(Arc::clone(served.batch), Arc::clone(served.kernel)))?;

@@ -9,7 +9,7 @@
 //! | `served.rs` | a batch of the copy service, as one copy of all its bytes |
 //! | `fine.rs` | a program's call of many small copies, as such a batch |
 //! | `finish.rs` | the end of every submission: the counters, and the handle |
-//! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
+//! | `tracked.rs` | the common part of the ways: a fence, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 mod answer;
@@ -30,13 +30,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hal::Result;
-use terms::Priority;
+use priority::Priority;
 
 use crate::cargo::Cargo;
 use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide, decide_alone};
 use crate::handle::CopyHandle;
 use crate::native::Native;
-use crate::records::Ticket;
+use crate::records::Fence;
 use crate::request::Request;
 use crate::state::StreamState;
 
@@ -165,8 +165,8 @@ impl Asked<'_> {
         decide_alone(&known) == Some(Decision::Go(Plan::Native(Reason::Alone)))
     }
 
-    /// Submits a copy that is alone, or urgent and covered by a ticket of its stream, before the driver is asked about
-    /// it. For an urgent copy that no ticket covers, returns its company.
+    /// Submits a copy that is alone, or urgent and covered by a fence of its stream, before the driver is asked about
+    /// it. For an urgent copy that no fence covers, returns its company.
     ///
     /// A thread that has slept for a while finds little of this in its caches. So this stands by itself, and other
     /// copies need more.
@@ -249,7 +249,7 @@ impl Placed<'_> {
     ///
     /// # Safety
     /// As for [`submit`], for each.
-    unsafe fn submit(&mut self) -> Result<(Plan, Option<Ticket>)> {
+    unsafe fn submit(&mut self) -> Result<(Plan, Option<Fence>)> {
         loop {
             let (plan, spent) = match decide(&self.known) {
                 Decision::Go(plan) => (plan, None),
@@ -262,9 +262,9 @@ impl Placed<'_> {
             let planned = Planned { placed: self, asked: &self.asked, plan, spent };
             // SAFETY: passed on to the caller.
             let setback = match unsafe { planned.go() } {
-                Ok(ticket) => {
+                Ok(fence) => {
                     planned.settle()?;
-                    return Ok((plan, ticket));
+                    return Ok((plan, fence));
                 }
                 Err(Miss::Begun(error)) => return Err(error),
                 Err(Miss::Failed(error)) if planned.is_left_to_driver() => return Err(error),

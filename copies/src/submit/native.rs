@@ -3,7 +3,7 @@
 
 use channels::{Shape, copy_shape};
 use hal::Result;
-use terms::Direction;
+use priority::Direction;
 
 use crate::decide::{Plan, Reason, Setback, Spent, is_tracked};
 use crate::native::Native;
@@ -65,7 +65,7 @@ impl Planned<'_> {
             && (self.plan != Plan::Native(Reason::LeftAlone) || ends_run())
     }
 
-    /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The ticket behind it
+    /// Whether a copy that goes whole in its turn still may, beside the bulk that is counted now. The fence behind it
     /// ends the turn.
     fn take_turn(&self, room: Room) -> Went<()> {
         if self.spent != Some(Spent::Stated) {
@@ -82,7 +82,7 @@ impl Planned<'_> {
         let (inner, stream) = (self.inner(), self.asked.stream.stream);
         if self.gives_way() && !stream.is_legacy() {
             // If the write fails, others wait longer, and have no other harm: the copy itself has gone.
-            let written = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
+            let written = inner.driver.mem_op(stream, inner.records.fences.write_nothing());
             written.unwrap_or_else(|_| inner.records.counters.failed());
         }
     }
@@ -92,7 +92,7 @@ impl Planned<'_> {
 mod tests {
     use hal::{HostAllocFlags, Nanos};
     use options::Options;
-    use terms::Priority;
+    use priority::Priority;
 
     use super::*;
     use crate::cargo::Cargo;

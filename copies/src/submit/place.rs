@@ -1,7 +1,7 @@
 //! Asks the driver where the bytes of a copy are.
 
 use hal::{Driver, MemoryKind, PointerInfo};
-use terms::Direction;
+use priority::Direction;
 
 use crate::placement::Placement;
 use crate::request::Request;

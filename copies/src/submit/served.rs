@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use hal::{DevicePtr, MemoryKind, Result};
-use terms::Direction;
+use priority::Direction;
 
 use crate::cargo::Cargo;
 use crate::handle::CopyHandle;
@@ -40,8 +40,8 @@ pub(crate) unsafe fn submit_batch(
     let each = Native::asynchronous(&call);
     // SAFETY: passed on to the caller.
     let submitted = unsafe { submit_as_one(stream, &batch, served, whole, native.unwrap_or(&each)) };
-    let ticket = submitted.as_ref().ok().and_then(|handle| handle.ticket);
-    batches.keep(batch, was_launched.get(), ticket);
+    let fence = submitted.as_ref().ok().and_then(|handle| handle.fence);
+    batches.keep(batch, was_launched.get(), fence);
     submitted
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use channels::{Shape, copy_shape};
 use hal::Event;
-use terms::Direction;
+use priority::Direction;
 use threads::stream_lock::Exclusive;
 
 use crate::decide::{Plan, Setback, cost};
@@ -86,7 +86,7 @@ impl Planned<'_> {
         let host = if order.direction == Direction::HostToDevice { source } else { target };
         let areas = Areas::of(host.0, host.1);
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
-        // Its pieces take turns, each ended by its ticket. All have landed when the call returns.
+        // Its pieces take turns, each ended by its fence. All have landed when the call returns.
         let traffic = self.inner().records.traffic(order.direction);
         let stay = Stay::Whole(cost(SHARED_PIECE_BYTES_MAX));
         let counted = order.yields.then(|| traffic.begin(order.priority, order.stream, stay));

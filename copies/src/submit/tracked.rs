@@ -1,23 +1,23 @@
-//! Copies with a ticket of their own, from the raise until the watcher takes over.
+//! Copies with a fence of their own, from the raise until the watcher takes over.
 #![allow(unsafe_code)] // copies are unsafe; the tests make some
 
 use std::sync::Arc;
 
 use hal::{DevicePtr, Event, Nanos, Result};
+use priority::Priority;
 use semaphores::Pending;
-use terms::Priority;
 use threads::stream_lock::Exclusive;
 
 use crate::decide::{Plan, Readiness, Setback, Spent, readiness};
 use crate::pool::follow;
-use crate::records::{Dependency, Flight, Raise, Room, Stay, Ticket};
+use crate::records::{Dependency, Fence, InFlight, Raise, Room, Stay};
 use crate::submit::asked::{Planned, Went};
 use hal::locks::lock;
 
-/// A copy that has a ticket of its own, as its way has to know it.
+/// A copy that has a fence of its own, as its way has to know it.
 #[derive(Clone, Copy)]
 pub(super) struct Tracked {
-    pub(super) ticket: Ticket,
+    pub(super) fence: Fence,
     /// Its own word, if its kernel yields and may be lifted.
     pub(super) lift: Option<DevicePtr>,
     /// The room that it finds, if it is counted as bulk.
@@ -25,7 +25,7 @@ pub(super) struct Tracked {
 }
 
 /// The hold of the stream for a copy of several calls.
-pub(super) type Hold<'s> = Option<Exclusive<'s>>;
+pub(super) type StreamHold<'s> = Option<Exclusive<'s>>;
 
 impl Planned<'_> {
     /// Submits by `copy`, and has the watcher see the copy complete. If it raises, its word is up from now on.
@@ -35,22 +35,22 @@ impl Planned<'_> {
     /// [`readiness`]. `copy` gets the word by which a kernel is lifted.
     ///
     /// A way of several calls puts its hold of the stream into the place that it is given. The hold lasts until the
-    /// ticket is written behind the copy.
-    pub(super) fn go_tracked<'s>(&'s self, copy: impl FnOnce(Tracked, &mut Hold<'s>) -> Went<()>) -> Went {
+    /// fence is written behind the copy.
+    pub(super) fn go_tracked<'s>(&'s self, copy: impl FnOnce(Tracked, &mut StreamHold<'s>) -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = || lock(&self.asked.stream.burst).take_care();
         let readiness = raises.then(|| readiness(&self.placed.known, waits_at.is_some(), is_doubted));
-        let ticket = inner.records.tickets.take().ok_or(Setback::RingFull)?;
+        let fence = inner.records.fences.take().ok_or(Setback::RingFull)?;
         let is_marked = readiness == Some(Readiness::Marked);
         // If there is no marker, the copy goes without raising.
         let before = is_marked.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
-        let flight = Flight { waits_at, is_bulk: self.is_bulk(), ..self.flight(ticket, readiness) };
+        let flight = InFlight { waits_at, is_bulk: self.is_bulk(), ..self.flight(fence, readiness) };
         self.fly(flight, before, copy)
     }
 
-    /// The copy with that ticket. It raises, if it does, by its readiness; a marked one is down still.
-    fn flight(&self, landing: Ticket, readiness: Option<Readiness>) -> Flight {
+    /// The copy with that fence. It raises, if it does, by its readiness; a marked one is down still.
+    fn flight(&self, landing: Fence, readiness: Option<Readiness>) -> InFlight {
         let (inner, asked, direction) = (self.inner(), self.asked, self.direction());
         let raise = |raised: fn(Pending) -> Raise| {
             inner.records.standing.raise(direction, asked.priority).map_or(Raise::Over, raised)
@@ -61,7 +61,7 @@ impl Planned<'_> {
             Some(Readiness::Trusted) => raise(Raise::OnTrust),
             Some(Readiness::Marked) => Raise::Over,
         };
-        Flight {
+        InFlight {
             landing,
             direction,
             priority: asked.priority,
@@ -80,24 +80,24 @@ impl Planned<'_> {
     /// Submits the copy, and hands it to the watcher.
     fn fly<'s>(
         &'s self,
-        mut flight: Flight,
+        mut flight: InFlight,
         before: Option<Event>,
-        copy: impl FnOnce(Tracked, &mut Hold<'s>) -> Went<()>,
+        copy: impl FnOnce(Tracked, &mut StreamHold<'s>) -> Went<()>,
     ) -> Went {
-        let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
+        let (inner, stream, fence) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let stay = self.stay(flight.waits_at);
         let goes_first = self.plan != Plan::Engine { raises: false } && stay.is_none() && !flight.is_bulk;
         let _first = goes_first.then(|| inner.pace.urgent());
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
-        let begins = |level| inner.records.standing.lifts.begin(ticket, flight.direction, level, by_kernel);
+        let begins = |level| inner.records.standing.lifts.begin(fence, flight.direction, level, by_kernel);
         let lift = flight.waits_at.and_then(begins);
         let traffic = || inner.records.traffic(self.direction());
         let counted = stay.map(|stay| traffic().begin(flight.priority, stream.stream, stay));
         flight.under_way = counted.map(|(copy, _)| copy);
         let room = counted.map(|(_, room)| room);
         let mut whole = None;
-        let submitted = copy(Tracked { ticket, lift, room }, &mut whole);
+        let submitted = copy(Tracked { fence, lift, room }, &mut whole);
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         drop(whole);
         before.into_iter().for_each(|event| inner.events.give(event));
@@ -110,15 +110,15 @@ impl Planned<'_> {
             });
         }
         if flight.raise.is_urgent() && !self.asked.is_blocking() {
-            flight.expected += lock(&stream.burst).begin(flight.direction, ticket, flight.is_pending());
+            flight.expected += lock(&stream.burst).begin(flight.direction, fence, flight.is_pending());
         }
         if flight.is_bulk {
             traffic().outlast_lull();
         }
         self.lift_dependencies(&mut flight);
-        stream.ahead.remember(ticket, self.asked.priority, self.direction(), &inner.records.tickets);
+        stream.ahead.remember(fence, self.asked.priority, self.direction(), &inner.records.fences);
         inner.records.watch(flight);
-        Ok(Some(ticket))
+        Ok(Some(fence))
     }
 
     /// The time for which it keeps its engine in one turn, if it is bulk.
@@ -132,34 +132,34 @@ impl Planned<'_> {
         }
     }
 
-    /// Has the ticket written after the copy.
-    fn complete(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
-        let (inner, ticket) = (self.inner(), flight.landing);
+    /// Has the fence written after the copy.
+    fn complete(&self, before: Option<Event>, flight: &mut InFlight) -> Result<()> {
+        let (inner, fence) = (self.inner(), flight.landing);
         if self.asked.is_blocking() && self.is_left_to_driver() {
             // The copy has completed, so no stream has to write it.
-            inner.records.tickets.complete(ticket);
+            inner.records.fences.complete(fence);
             return Ok(());
         }
         match flight.raise.is_urgent() {
             true => self.complete_by_shadow(before, flight),
-            false => inner.driver.mem_op(self.asked.stream.stream, inner.records.tickets.write(ticket)),
+            false => inner.driver.mem_op(self.asked.stream.stream, inner.records.fences.write(fence)),
         }
     }
 
     /// Has the shadow write the completion of the copy. If it was submitted with care, the shadow also writes that it
     /// has become schedulable.
-    fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
+    fn complete_by_shadow(&self, before: Option<Event>, flight: &mut InFlight) -> Result<()> {
         let (inner, stream) = (self.inner(), self.asked.stream);
-        let (driver, tickets) = (&*inner.driver, &inner.records.tickets);
+        let (driver, fences) = (&*inner.driver, &inner.records.fences);
         let Some(shadow) = inner.shadows.shadow(&stream.shadow) else {
-            return driver.mem_op(stream.stream, tickets.write(flight.landing));
+            return driver.mem_op(stream.stream, fences.write(flight.landing));
         };
-        if let Some((event, ready)) = before.and_then(|event| Some((event, tickets.take()?))) {
-            follow(driver, shadow, event, tickets.write(ready)).inspect_err(|_| tickets.release(ready))?;
+        if let Some((event, ready)) = before.and_then(|event| Some((event, fences.take()?))) {
+            follow(driver, shadow, event, fences.write(ready)).inspect_err(|_| fences.release(ready))?;
             flight.raise = Raise::WhenReady(ready);
         }
         let after = self.mark()?;
-        let written = follow(driver, shadow, after, tickets.write(flight.landing));
+        let written = follow(driver, shadow, after, fences.write(flight.landing));
         inner.events.give(after);
         written
     }
@@ -170,7 +170,7 @@ impl Planned<'_> {
     }
 
     /// Boosts the copies that this one depends on: they pass as if they had its priority (T1).
-    fn lift_dependencies(&self, flight: &mut Flight) {
+    fn lift_dependencies(&self, flight: &mut InFlight) {
         for dependency in &self.placed.below {
             let engine = self.inner().engine(dependency.direction);
             // By kernel a copy waits at its own level, and in a channel at that of its group.
@@ -256,7 +256,7 @@ mod tests {
             if stood_down {
                 stream.inner.records.stand_down();
             }
-            let flight = planned.flight(stream.inner.records.tickets.take().unwrap(), Some(Readiness::Trusted));
+            let flight = planned.flight(stream.inner.records.fences.take().unwrap(), Some(Readiness::Trusted));
             assert_eq!(flight.is_pending(), !stood_down);
             assert_eq!(bank.pending_at(priority), u32::from(!stood_down));
             stream.inner.records.abandon(flight);
@@ -264,15 +264,15 @@ mod tests {
         }
     }
 
-    /// The first copy of a stream has a ticket. After a doubt that ticket does not cover the next one.
+    /// The first copy of a stream has a fence. After a doubt that fence does not cover the next one.
     #[test]
     fn a_copy_of_a_doubted_stream_counts_once() {
         let bed = Bed::new();
         let first = bed.copied();
         let burst = &first.stream.burst;
-        lock(burst).doubt(&first.stream.inner.records.standing, first.ticket.unwrap());
+        lock(burst).doubt(&first.stream.inner.records.standing, first.fence.unwrap());
         let second = bed.copied();
-        assert!(second.ticket.is_some());
+        assert!(second.fence.is_some());
         let left = std::iter::from_fn(|| lock(burst).take_care().then_some(())).count();
         assert_eq!(left, crate::records::CAREFUL_COPIES as usize - 1);
     }

@@ -1,18 +1,18 @@
 //! Urgent copies: the driver's own call, with the word raised until the copy has completed.
 //!
-//! Most urgent copies follow the last ticket of their stream, and their completion is estimated from it. A ticket for
+//! Most urgent copies follow the last fence of their stream, and their completion is estimated from it. A fence for
 //! each copy would cost a burst a third of its speed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use hal::{Nanos, Result};
-use terms::Direction;
+use priority::Direction;
 
 use crate::decide::Setback;
 use crate::submit::asked::{Asked, Planned, Went};
 use hal::locks::lock;
 
 impl Asked<'_> {
-    /// Goes behind the last ticket of the stream, with so many bytes; `None` if no ticket covers the copy. The word is
+    /// Goes behind the last fence of the stream, with so many bytes; `None` if no fence covers the copy. The word is
     /// up before the driver is called.
     ///
     /// # Safety
@@ -24,7 +24,7 @@ impl Asked<'_> {
         let (records, expected) = (&*inner.records, engine.expected(bytes));
         let timely = !engine.has_had_turns();
         let mut burst = lock(&stream.burst);
-        let entered = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely);
+        let entered = burst.enter(&records.standing, &records.fences, direction, self.priority, expected, timely);
         drop(burst);
         let pass = entered.as_ref()?;
         let submitted = {

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use channels::share::Share;
 use channels::watchdog::{Observation, Watchdog};
 use hal::Nanos;
+use priority::{Direction, Priority};
 use semaphores::{Bank, Layout};
-use terms::{Direction, Priority};
 
-use crate::records::{BulkSeen, Flight, Records, Standing};
+use crate::records::{BulkSeen, InFlight, Records, Standing};
 use options::Options;
 
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {
     pub(super) direction: Direction,
     pub(super) bank: Arc<Bank>,
-    pub(super) flights: Vec<Flight>,
+    pub(super) flights: Vec<InFlight>,
     pub(super) completed: u64,
     bulk: BulkSeen,
     watchdog: Watchdog,
@@ -53,7 +53,7 @@ impl EngineWatch {
         self.bank.is_raised() || self.flights.iter().any(|flight| flight.raise.is_urgent())
     }
 
-    /// The time until the urgent copies here are complete. `in_bursts` is that of the copies without tickets, by
+    /// The time until the urgent copies here are complete. `in_bursts` is that of the copies without fences, by
     /// engine.
     fn expected(&self, in_bursts: [Nanos; Direction::COUNT]) -> Nanos {
         let pending = self.flights.iter().filter(|flight| flight.is_pending());
@@ -92,7 +92,7 @@ impl EngineWatch {
         let traffic = records.traffic(self.direction);
         self.grace = grace(self.chunk_max.max(traffic.longest_stated()));
         for flight in &mut self.flights {
-            if flight.land(&records.standing, &records.tickets, traffic) {
+            if flight.land(&records.standing, &records.fences, traffic) {
                 self.completed += 1;
                 records.counters.completed(flight.priority, now.since(flight.began));
                 records.trace.landed(flight.landing, now);

@@ -14,9 +14,9 @@ use channels::attention::Attention;
 use channels::breaker::{Breaker, Limits};
 use channels::watchdog::RESCUES;
 use hal::{Host, Nanos};
-use terms::Direction;
+use priority::Direction;
 
-use crate::records::{Burst, Flight, Hold, Records};
+use crate::records::{Burst, Hold, InFlight, Records};
 use hal::locks::lock;
 use options::Options;
 
@@ -84,7 +84,7 @@ impl<'a> Watcher<'a> {
     /// Takes the copies and bursts that were handed over.
     fn take(&mut self) {
         let engines = &mut self.engines;
-        let flight = |flight: Flight| engines[flight.direction.index()].flights.push(flight);
+        let flight = |flight: InFlight| engines[flight.direction.index()].flights.push(flight);
         self.records.hand_out(flight, &mut self.bursts);
     }
 
@@ -92,11 +92,11 @@ impl<'a> Watcher<'a> {
         self.engines.iter().any(|engine| engine.bank.is_raised())
     }
 
-    fn flights(&self) -> impl Iterator<Item = &Flight> {
+    fn flights(&self) -> impl Iterator<Item = &InFlight> {
         self.engines.iter().flat_map(|engine| &engine.flights)
     }
 
-    /// The time from the last look until the copies without tickets are complete, by engine.
+    /// The time from the last look until the copies without fences are complete, by engine.
     fn expected_in_bursts(&self) -> [Nanos; Direction::COUNT] {
         Direction::ALL.map(|direction| {
             let holds = self.holds.iter().map(|holds| holds[direction.index()].expected(self.looked_at));
@@ -104,17 +104,17 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    /// Sleeps until a ticket is done, the bell rings, a word goes up or a decision is due.
+    /// Sleeps until a fence is done, the bell rings, a word goes up or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
         let in_bursts = self.expected_in_bursts();
         let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts));
         let holds = self.holds.iter().flatten().map(|hold| hold.deadline(self.looked_at));
         let deadline = decisions.chain(holds).chain(self.breaker.open_until()).fold(Nanos::MAX, Nanos::min);
-        let (raised, tickets) = (self.is_raised(), &self.records.tickets);
+        let (raised, fences) = (self.is_raised(), &self.records.fences);
         let mut news = || {
             self.records.bell.count() != rung
-                || self.flights().any(|flight| flight.has_news(tickets))
-                || self.holds.iter().flatten().any(|hold| hold.has_news(tickets))
+                || self.flights().any(|flight| flight.has_news(fences))
+                || self.holds.iter().flatten().any(|hold| hold.has_news(fences))
                 || (!raised && self.is_raised())
                 || Direction::ALL.into_iter().any(|direction| self.records.traffic(direction).has_passed())
         };
@@ -154,12 +154,12 @@ impl<'a> Watcher<'a> {
     /// Raises for all copies that have become schedulable. It comes before any word is lowered, so that between two
     /// copies of a burst the word never reads 0.
     fn note_readiness(&mut self, now: Nanos) {
-        let Records { standing, tickets, .. } = self.records;
+        let Records { standing, fences, .. } = self.records;
         for flight in self.engines.iter_mut().flat_map(|engine| &mut engine.flights) {
-            flight.end_boosts(standing, tickets);
-            flight.note_readiness(standing, tickets);
+            flight.end_boosts(standing, fences);
+            flight.note_readiness(standing, fences);
         }
-        self.bursts.iter().for_each(|burst| lock(burst).note_readiness(standing, tickets, now));
+        self.bursts.iter().for_each(|burst| lock(burst).note_readiness(standing, fences, now));
     }
 
     fn note_completions(&mut self, now: Nanos) {

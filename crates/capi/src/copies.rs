@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use shim::table::Table;
 
 use crate::exports::CUstream_st;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::native::{self, Rectangle};
 use crate::provider::{checked, is_away, table};
 
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn overtake_memcpy_async(
     stream: *mut CUstream_st,
     priority: c_int,
 ) -> c_int {
-    fence("overtake_memcpy_async", || {
+    catch("overtake_memcpy_async", || {
         let (table, stream) = (table(), stream.cast());
         // SAFETY: the caller's promise is the one that the table demands.
         let code = unsafe { (table.copy_async)(target, source, bytes, kind, stream, priority) };
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn overtake_memcpy_2d_async(
     stream: *mut CUstream_st,
     priority: c_int,
 ) -> c_int {
-    fence("overtake_memcpy_2d_async", || {
+    catch("overtake_memcpy_2d_async", || {
         let (table, stream) = (table(), stream.cast());
         // SAFETY: the caller's promise is the one that the table demands.
         let code = unsafe {
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn overtake_memcpy_batch_async(
     stream: *mut CUstream_st,
     priority: c_int,
 ) -> c_int {
-    fence("overtake_memcpy_batch_async", || {
+    catch("overtake_memcpy_batch_async", || {
         let is_given = !(targets.is_null() || sources.is_null() || sizes.is_null());
         if count > 0 && !is_given {
             let text = "overtake_memcpy_batch_async: targets, sources and sizes are arrays of count elements, not null";

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use shim::table::Totals;
 
 use crate::codes;
-use crate::failure::{Failure, Outcome, SAID, fence, fence_value, last_text, swap_last};
+use crate::failure::{Failure, Outcome, SAID, catch, catch_value, last_text, swap_last};
 use crate::off;
 use crate::provider::{checked, table, table_with};
 use crate::scope;
@@ -71,7 +71,7 @@ pub extern "C" fn overtake_version_text() -> *const c_char {
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_error_name(error: c_int) -> *const c_char {
-    fence_value(c"unknown", || codes::name(error)).as_ptr()
+    catch_value(c"unknown", || codes::name(error)).as_ptr()
 }
 
 /// The meaning of an error number, in a few words. Never null; valid for ever.
@@ -79,7 +79,7 @@ pub extern "C" fn overtake_error_name(error: c_int) -> *const c_char {
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_error_text(error: c_int) -> *const c_char {
-    fence_value(c"unknown", || codes::text(error)).as_ptr()
+    catch_value(c"unknown", || codes::text(error)).as_ptr()
 }
 
 /// The cause of the calling thread's last failed call, and its remedy. Never null; empty if no call has failed; valid
@@ -88,7 +88,7 @@ pub extern "C" fn overtake_error_text(error: c_int) -> *const c_char {
 /// Threads: any; each has its own text.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_last_error() -> *const c_char {
-    fence_value(c"".as_ptr(), last_text)
+    catch_value(c"".as_ptr(), last_text)
 }
 
 /// Sets the text of overtake_last_error() for the calling thread: the function of a task that fails says why with it.
@@ -99,7 +99,7 @@ pub extern "C" fn overtake_last_error() -> *const c_char {
 /// `text` is a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_last_error(text: *const c_char) -> c_int {
-    fence("overtake_set_last_error", || {
+    catch("overtake_set_last_error", || {
         if text.is_null() {
             return Err(Failure::argument("overtake_set_last_error: text is null"));
         }
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn overtake_set_last_error(text: *const c_char) -> c_int {
 /// `options` is null or a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
-    fence("overtake_open", || {
+    catch("overtake_open", || {
         // SAFETY: not null, and the caller promises a NUL-terminated string that outlives the call.
         let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_str());
         let text = text.transpose().map_err(|_| Failure::argument("overtake_open: the options are not UTF-8"))?;
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
 /// Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_close() -> c_int {
-    fence("overtake_close", || {
+    catch("overtake_close", || {
         tasks::refuse_while_open("overtake_close")?;
         tasks::callback::refuse_inside("overtake_close")?;
         let table = table();
@@ -155,7 +155,7 @@ pub extern "C" fn overtake_close() -> c_int {
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_deployment() -> *const c_char {
-    fence_value(c"".as_ptr(), || {
+    catch_value(c"".as_ptr(), || {
         let deployment = (table().deployment)();
         // SAFETY: the table's contract: NUL-terminated and static.
         if unsafe { CStr::from_ptr(deployment) }.is_empty() { c"idle".as_ptr() } else { deployment }
@@ -168,7 +168,7 @@ pub extern "C" fn overtake_deployment() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_priorities() -> c_int {
     // An idle drop-in has not read the variables yet, but will read the same ones.
-    fence_value(0, || match (table().priorities)() {
+    catch_value(0, || match (table().priorities)() {
         0 => off::priorities(),
         count => count,
     })
@@ -184,7 +184,7 @@ pub extern "C" fn overtake_priorities() -> c_int {
 /// `stream` is a stream of the current context, or one of CUDA's special handles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_adopt_stream(stream: *mut CUstream_st, priority: c_int) -> c_int {
-    fence("overtake_adopt_stream", || {
+    catch("overtake_adopt_stream", || {
         if priority < OVERTAKE_PRIORITY_LOWEST {
             return Err(Failure::argument("overtake_adopt_stream: a priority is 1 (bulk) or more"));
         }
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn overtake_adopt_stream(stream: *mut CUstream_st, priorit
 /// As for overtake_adopt_stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_release_stream(stream: *mut CUstream_st) -> c_int {
-    fence("overtake_release_stream", || {
+    catch("overtake_release_stream", || {
         let table = table();
         checked(table, (table.set_stream_priority)(stream.cast(), OVERTAKE_PRIORITY_BY_RULES))
     })
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn overtake_release_stream(stream: *mut CUstream_st) -> c_
 /// As for overtake_adopt_stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_stream_priority(stream: *mut CUstream_st, priority: c_int) -> c_int {
-    fence("overtake_set_stream_priority", || {
+    catch("overtake_set_stream_priority", || {
         let table = table();
         checked(table, (table.set_stream_priority)(stream.cast(), priority))
     })
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn overtake_set_stream_priority(stream: *mut CUstream_st, 
 /// `stream` as for overtake_adopt_stream; `priority` points at an int.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_stream_priority(stream: *mut CUstream_st, priority: *mut c_int) -> c_int {
-    fence("overtake_stream_priority", || {
+    catch("overtake_stream_priority", || {
         let output =
             NonNull::new(priority).ok_or_else(|| Failure::argument("overtake_stream_priority: priority is null"))?;
         let (table, mut found) = (table(), 0);
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn overtake_stream_priority(stream: *mut CUstream_st, prio
 /// `before` is null or points at an int.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_thread_priority(priority: c_int, before: *mut c_int) -> c_int {
-    fence("overtake_set_thread_priority", || {
+    catch("overtake_set_thread_priority", || {
         let found = swap_thread_priority(priority)?;
         if let Some(before) = NonNull::new(before) {
             // SAFETY: not null, and the caller's int.
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn overtake_set_thread_priority(priority: c_int, before: *
 /// Threads: any; each has its own scopes.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_push_priority(priority: c_int) -> c_int {
-    fence("overtake_push_priority", || scope::push(|| swap_thread_priority(priority)))
+    catch("overtake_push_priority", || scope::push(|| swap_thread_priority(priority)))
 }
 
 /// Ends the innermost scope of the calling thread. The thread has its priority from before that scope again.
@@ -278,7 +278,7 @@ pub extern "C" fn overtake_push_priority(priority: c_int) -> c_int {
 /// Threads: the one that began the scope.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pop_priority() -> c_int {
-    fence("overtake_pop_priority", || scope::pop(|before| swap_thread_priority(before).map(drop)))
+    catch("overtake_pop_priority", || scope::pop(|before| swap_thread_priority(before).map(drop)))
 }
 
 fn swap_thread_priority(priority: c_int) -> Outcome<c_int> {
@@ -296,7 +296,7 @@ fn swap_thread_priority(priority: c_int) -> Outcome<c_int> {
 /// `rules` is a NUL-terminated string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_rules(rules: *const c_char) -> c_int {
-    fence("overtake_set_rules", || {
+    catch("overtake_set_rules", || {
         if rules.is_null() {
             return Err(Failure::argument("overtake_set_rules: rules is null; an empty text takes all rules away"));
         }
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn overtake_set_rules(rules: *const c_char) -> c_int {
 /// `callback` is null or takes `data` on another thread, until it is replaced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callback, data: *mut c_void) -> c_int {
-    fence("overtake_set_log_callback", || {
+    catch("overtake_set_log_callback", || {
         // The layer of this library may write a message during the search for the table.
         // SAFETY: the caller's promise is the same, here and below.
         unsafe { shim::listen(callback, data) }?;
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callba
 /// `statistics` points at a structure of the size that its struct_size says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -> c_int {
-    fence("overtake_read_statistics", || {
+    catch("overtake_read_statistics", || {
         const CALL: &str = "overtake_read_statistics";
         let (table, mut totals) = (table(), Totals { struct_size: bytes_of::<Totals>(), ..Totals::default() });
         // SAFETY: `totals` is a structure of ours that says its size.
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -
 /// `buffer` is null or has `size` bytes; `needed` is null or points at a size_t.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_report_json(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int {
-    fence("overtake_report_json", || {
+    catch("overtake_report_json", || {
         let (table, mut bytes) = (table(), 0);
         // SAFETY: `buffer` and `size` are as the caller promises; `bytes` is a number of ours.
         let code = unsafe { (table.report)(buffer, size, &raw mut bytes) };

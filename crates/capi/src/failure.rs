@@ -1,11 +1,12 @@
-//! Failures of calls: the number that a call returns, the panic fence, and the text that the thread can ask for later.
+//! Failures of calls: the number that a call returns, the catch for panics, and the text that the thread can ask for
+//! later.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use doors::caller::Kept;
+use os::caller::Kept;
 
 use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_PANIC, OVERTAKE_OK};
 
@@ -49,7 +50,7 @@ impl Failure {
 }
 
 /// Runs the body of an export that returns a number. A panic becomes one.
-pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
+pub fn catch(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
     // A panic may leave state of the layer half changed; the layer takes its locks even if they are poisoned.
     let _kept = Kept::new();
     let outcome = catch_unwind(AssertUnwindSafe(body));
@@ -67,7 +68,7 @@ pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
 }
 
 /// Runs the body of an export that returns a value of its own.
-pub fn fence_value<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+pub fn catch_value<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     let _kept = Kept::new();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
@@ -104,18 +105,18 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_a_number_and_a_text() {
-        assert_eq!(fence("overtake_open", || panic!("the number is {}", 42)), OVERTAKE_ERROR_PANIC);
+        assert_eq!(catch("overtake_open", || panic!("the number is {}", 42)), OVERTAKE_ERROR_PANIC);
         assert_eq!(last(), "overtake_open: the number is 42");
-        assert_eq!(fence("overtake_close", || panic!("plain")), OVERTAKE_ERROR_PANIC);
+        assert_eq!(catch("overtake_close", || panic!("plain")), OVERTAKE_ERROR_PANIC);
         assert_eq!(last(), "overtake_close: plain");
-        assert_eq!(fence("a", || std::panic::panic_any(1)), OVERTAKE_ERROR_PANIC);
-        assert_eq!(fence_value(7, || panic!("again")), 7);
+        assert_eq!(catch("a", || std::panic::panic_any(1)), OVERTAKE_ERROR_PANIC);
+        assert_eq!(catch_value(7, || panic!("again")), 7);
     }
 
     #[test]
     fn success_leaves_the_last_text_alone() {
-        assert_eq!(fence("a", || Err(Failure::argument("bytes\0 is odd"))), OVERTAKE_ERROR_INVALID_ARGUMENT);
-        assert_eq!(fence("a", || Ok(())), OVERTAKE_OK);
+        assert_eq!(catch("a", || Err(Failure::argument("bytes\0 is odd"))), OVERTAKE_ERROR_INVALID_ARGUMENT);
+        assert_eq!(catch("a", || Ok(())), OVERTAKE_OK);
         assert_eq!(last(), "bytes  is odd");
     }
 

@@ -7,7 +7,7 @@
 //! | `copies.rs` | those that copy |
 //! | `queue.rs` | those that collect copies for one launch |
 //! | `codes.rs` | error numbers, their names and texts |
-//! | `failure.rs` | failures: the panic fence, the text of the last failure |
+//! | `failure.rs` | failures: the catch for panics, the text of the last failure |
 //! | `provider.rs` | the table of functions that does the work: the drop-in's, or that of our own layer |
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |

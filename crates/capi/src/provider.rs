@@ -13,7 +13,7 @@ use crate::codes::{
     OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_NO_DRIVER, OVERTAKE_ERROR_NOT_STARTED, OVERTAKE_ERROR_OFF,
     OVERTAKE_ERROR_PANIC,
 };
-use crate::failure::{Failure, Outcome, explained, fence_value};
+use crate::failure::{Failure, Outcome, catch_value, explained};
 use crate::off;
 
 /// The file name of a shadow drop-in, and of one that an audit module has loaded.
@@ -41,7 +41,7 @@ pub fn table_with(options: Option<&str>) -> &'static Table {
 
 /// Starts the layer of this library. That loads no driver yet.
 fn own(options: Option<&str>) -> &'static Table {
-    doors::messages::catch_panics();
+    os::messages::catch_panics();
     shim::start_for_c(options);
     watch_process();
     shim::table()
@@ -53,7 +53,7 @@ fn watch_process() {
         shim::forked();
     }
     extern "C" fn exiting() {
-        fence_value((), shim::exiting);
+        catch_value((), shim::exiting);
     }
     // SAFETY: both are functions of this library, which is never unmapped (it is linked with nodelete; a static library
     // is part of the program).

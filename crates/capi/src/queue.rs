@@ -10,11 +10,11 @@ use hal::{Context, DevicePtr, Driver};
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::copies::batch;
 use crate::exports::{CUstream_st, overtake_priorities};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::native::{self, stream_of};
 use crate::provider::table;
 use crate::tasks::dispatcher::{output, refuse_in_child, watch_forks};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 
 /// A queue of copies and sets for one stream, which are launched together when it is flushed.
 #[repr(C)]
@@ -58,7 +58,7 @@ struct Slot {
     context: Option<Context>,
 }
 
-static QUEUES: Handles<Slot> = Handles::new(Kind::CopyQueue);
+static QUEUES: Handles<Slot> = Handles::new(HandleKind::CopyQueue);
 
 /// Whether a queue is open in such a context.
 pub fn is_open_in(is_it: impl Fn(Context) -> bool) -> bool {
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn overtake_copy_queue_open(
     queue: *mut *mut overtake_copy_queue,
 ) -> c_int {
     const CALL: &str = "overtake_copy_queue_open";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "queue", queue)?;
         let (opened, context) = Queue::open(CALL, stream.cast(), priority, reserve)?;
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn overtake_copy_queue_open(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_copy_queue_literal(queue: *mut overtake_copy_queue) -> c_int {
     const CALL: &str = "overtake_copy_queue_literal";
-    fence(CALL, || {
+    catch(CALL, || {
         with(CALL, queue, |queue| {
             queue.is_literal = true;
             Ok(())
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn overtake_copy_queue_copy(
     kind: c_int,
 ) -> c_int {
     const CALL: &str = "overtake_copy_queue_copy";
-    fence(CALL, || {
+    catch(CALL, || {
         let unknown = || Failure::argument(&format!("{CALL}: kind is one of OVERTAKE_COPY_..."));
         let request = shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
         with(CALL, queue, |queue| {
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn overtake_copy_queue_set(
     bytes: usize,
 ) -> c_int {
     const CALL: &str = "overtake_copy_queue_set";
-    fence(CALL, || {
+    catch(CALL, || {
         let (target, bytes) = (DevicePtr(target.expose_provenance() as u64), bytes as u64);
         with(CALL, queue, |queue| {
             if bytes > 0 {
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn overtake_copy_queue_set(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_copy_queue_flush(queue: *mut overtake_copy_queue) -> c_int {
     const CALL: &str = "overtake_copy_queue_flush";
-    fence(CALL, || with(CALL, queue, Queue::flush))
+    catch(CALL, || with(CALL, queue, Queue::flush))
 }
 
 /// Flushes a queue and frees it: before its stream or its context is destroyed, and before overtake_close. It is freed
@@ -252,7 +252,7 @@ pub extern "C" fn overtake_copy_queue_flush(queue: *mut overtake_copy_queue) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_copy_queue_close(queue: *mut overtake_copy_queue) -> c_int {
     const CALL: &str = "overtake_copy_queue_close";
-    fence(CALL, || {
+    catch(CALL, || {
         let mut taken = take(CALL, queue)?;
         let flushed = taken.flush();
         QUEUES.remove(CALL, queue)?;

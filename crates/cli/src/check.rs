@@ -4,7 +4,7 @@ use std::path::Path;
 
 use console::failure::{Failure, Result};
 use console::output;
-use doors::fault::{Fault, Source};
+use os::fault::{Fault, Source};
 use serde::Serialize;
 use shim::settings::Settings;
 
@@ -47,7 +47,7 @@ pub fn run(arguments: &CheckArguments) -> Result<()> {
 
 fn judge(path: &Path) -> Judgement {
     let (origin, mut settings) = (path.display().to_string(), Settings::default());
-    match doors::file::read_text(path) {
+    match os::file::read_text(path) {
         Ok(text) => settings.apply_toml(&Source { origin: &origin, text: &text }),
         Err(error) => {
             let unread = Source { origin: &origin, text: "" }.fault_of_all(format!("cannot be read: {error}"));

@@ -24,7 +24,7 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    doors::messages::install();
+    os::messages::install();
     let result = match &arguments.command {
         Command::Info(info) => info::run(&arguments.globals, info),
         Command::Demo(demo) => demo::run(&arguments.globals, demo),

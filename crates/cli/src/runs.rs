@@ -46,7 +46,7 @@ fn open(file: &Path) -> Result<Vec<Stored>> {
         let cure = "name a file that `overtake bench … --json FILE` has written, or a trace of `overtake run --trace`";
         Failure::Other(format!("cannot report on {origin}: {why}; {cure}"))
     };
-    let bytes = doors::file::read(file, BYTES_MAX).map_err(|error| explain(&error))?;
+    let bytes = os::file::read(file, BYTES_MAX).map_err(|error| explain(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| explain(&"it is no text"))?;
     read(&origin.to_string(), &text).map_err(|why| explain(&why))
 }

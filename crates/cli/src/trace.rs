@@ -24,7 +24,7 @@ fn read(path: &Path) -> Result<Trace> {
     let explain = |why: &dyn std::fmt::Display| {
         Failure::Other(format!("cannot draw {origin}: {why}; name a trace, as `overtake run --trace` writes it"))
     };
-    let bytes = doors::file::read(path, BYTES_MAX).map_err(|error| explain(&error))?;
+    let bytes = os::file::read(path, BYTES_MAX).map_err(|error| explain(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| explain(&"it is no text"))?;
     Trace::read(&text).map_err(|error| explain(&error))
 }

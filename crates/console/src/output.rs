@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result};
 
 /// Writes a file, in the place of one that is there.
 pub fn write_file(path: &Path, contents: &str) -> Result<()> {
-    let written = doors::file::create(path).and_then(|mut file| file.write_all(contents.as_bytes()));
+    let written = os::file::create(path).and_then(|mut file| file.write_all(contents.as_bytes()));
     written.map_err(|error| Failure::File(path.to_owned(), error))
 }
 

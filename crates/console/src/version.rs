@@ -14,7 +14,7 @@ const RELEASE_FILE: &str = "/proc/driver/nvidia/version";
 /// The release of NVIDIA's driver, such as `580.159.04`, if there is one and the system tells it.
 #[must_use]
 pub fn driver_release() -> Option<String> {
-    release_in(&doors::file::read_text(Path::new(RELEASE_FILE)).ok()?)
+    release_in(&os::file::read_text(Path::new(RELEASE_FILE)).ok()?)
 }
 
 /// In the first line, the first word that consists of numbers with dots between them.

@@ -37,7 +37,7 @@ fn spin() {
 #[cold]
 #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
 fn let_others_run() {
-    match doors::threads::is_real_time() {
+    match os::threads::is_real_time() {
         true => std::thread::sleep(Duration::from_nanos(NAP.0)),
         false => std::thread::yield_now(),
     }

@@ -37,7 +37,7 @@ unsafe impl Sync for Library {}
 impl Library {
     /// Opens the library that the environment names, or the installed one.
     pub fn open_default() -> Result<Library> {
-        match doors::variable::path(LIBRARY_VARIABLE) {
+        match os::variable::path(LIBRARY_VARIABLE) {
             Some(name) => Library::open(&name),
             None => Library::open(OsStr::new(LIBRARY_NAME)),
         }

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use contexts::CudaContext;
 use copies::PriorityStream;
 use copies::copy::CopyHandle;
-use doors::forks::Process;
 use hal::locks::lock;
 use hal::{Host, Nanos, Stream, Wait};
+use os::forks::Process;
 use overtake_pipelines::{Error, Failure};
 use stages::Arrival;
 

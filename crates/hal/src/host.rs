@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use doors::threads;
+use os::threads;
 
 use crate::{Code, Driver, Error, Nanos, Result};
 
@@ -92,7 +92,7 @@ impl Drop for LeaveOnDrop<'_> {
 }
 
 /// Starts a thread that takes part in the time of `driver`'s host, and inherits nothing from the calling one
-/// ([`doors::threads`]). On an error the operating system has no thread to give, and `body` has been dropped without
+/// ([`os::threads`]). On an error the operating system has no thread to give, and `body` has been dropped without
 /// running.
 pub fn spawn<T: Send + 'static>(
     driver: &Arc<dyn Driver>,

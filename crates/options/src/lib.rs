@@ -21,7 +21,7 @@ mod workers;
 
 pub use profile::{CalmOptions, Profile, Transport, UrgentTransport};
 pub use retired::retired;
-pub use semaphores::Kind as Emulation;
+pub use semaphores::EmulationKind as Emulation;
 pub use settings::{Automatic, DemandOptions, GuardOptions, Options, WHOLE_BULK_FROM};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;

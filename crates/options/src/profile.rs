@@ -3,7 +3,7 @@
 use channels::share::ShareOptions;
 use channels::watchdog::RESCUES;
 use hal::Nanos;
-use semaphores::Kind;
+use semaphores::EmulationKind;
 
 use crate::workers::Workers;
 
@@ -96,7 +96,7 @@ pub struct Profile {
     pub urgent_transport: UrgentTransport,
     /// The operations by which copies on a channel count and wait.
     #[doc(hidden)]
-    pub emulation: Kind,
+    pub emulation: EmulationKind,
     /// Copies below this size are never held up: one of them delays an urgent copy by a few microseconds at most.
     #[doc(hidden)]
     pub gate_bytes_min: u64,
@@ -116,10 +116,10 @@ pub struct Profile {
     /// The longest time that the warps of one copy kernel wait, all waits together.
     #[doc(hidden)]
     pub kernel_wait_max: Nanos,
-    /// One urgent copy of a stream in this many gets a completion ticket of its own; the others are estimated. In a
+    /// One urgent copy of a stream in this many gets a fence of its own; the others are estimated. In a
     /// burst one in four of these gets it. 1 means all copies.
     #[doc(hidden)]
-    pub ticket_every: u32,
+    pub fence_every: u32,
     /// The share of the time that bulk gets even under endless urgent traffic, and the length of its slices.
     #[doc(hidden)]
     pub share: ShareOptions,
@@ -162,7 +162,7 @@ impl Profile {
     pub const LIBRARY: Profile = Profile {
         transport: Transport::Auto,
         urgent_transport: UrgentTransport::Engine,
-        emulation: Kind::Hold,
+        emulation: EmulationKind::Hold,
         gate_bytes_min: 64 << 10,
         kernel_bytes_min: 256 << 10,
         chunk_max: Nanos::from_us(45),
@@ -171,7 +171,7 @@ impl Profile {
         kernel_h2d: Workers { blocks: 5, warps: 10 },
         kernel_d2h: Workers { blocks: 4, warps: 4 },
         kernel_wait_max: Nanos::from_ms(20),
-        ticket_every: 8,
+        fence_every: 8,
         share: ShareOptions::DEFAULT,
         channels: true,
         guard_bytes_min: None,
@@ -203,10 +203,10 @@ impl Profile {
     };
 
     /// The library with semaphores that the device keeps, for comparison: every copy goes in chunks through a channel,
-    /// and no copy by kernel (`docs/decisions/patent-emulation.md`). With [`Kind::Hold`] the CPU keeps them in place of
-    /// the device, and a copy goes by kernel where its channel is occupied.
+    /// and no copy by kernel (`docs/decisions/patent-emulation.md`). With [`EmulationKind::Hold`] the CPU keeps them in
+    /// place of the device, and a copy goes by kernel where its channel is occupied.
     #[must_use]
-    pub const fn emulating(emulation: Kind) -> Profile {
+    pub const fn emulating(emulation: EmulationKind) -> Profile {
         let (transport, urgent_transport) = (Transport::Engine, UrgentTransport::Channel);
         Profile { transport, urgent_transport, emulation, ..Profile::LIBRARY }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use channels::watchdog::RESCUE_AFTER;
 use hal::Nanos;
-use terms::{Direction, Priorities};
+use priority::{Direction, Priorities};
 
 use crate::profile::{Profile, Transport, UrgentTransport};
 use crate::words::{size, size_text};
@@ -239,7 +239,7 @@ impl Default for Options {
 
 #[cfg(test)]
 mod tests {
-    use semaphores::Kind;
+    use semaphores::EmulationKind;
 
     use super::*;
 
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn whole_bulk_does_not_apply_to_an_emulation() {
-        for emulation in Kind::ALL {
+        for emulation in EmulationKind::ALL {
             let options =
                 Options { wait_budget: WHOLE_BULK_FROM, profile: Profile::emulating(emulation), ..Options::default() };
             let ways = (options.transport_of(Direction::HostToDevice), options.urgent_transport());

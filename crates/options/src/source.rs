@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Once;
 
-use doors::fault::{Fault, Source};
+use os::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -87,7 +87,7 @@ impl Options {
                 Err(fault) => faults.push(fault),
             }
         }
-        doors::fault::sort(&mut faults);
+        os::fault::sort(&mut faults);
         faults
     }
 
@@ -152,9 +152,9 @@ impl Options {
         WARNED.call_once(|| variables::unknown_here().iter().for_each(|warning| log::warn!("{warning}")));
         let mut options = Options::default();
         let mut faults = Vec::new();
-        if let Some(path) = doors::variable::path("OVERTAKE_CONFIG") {
+        if let Some(path) = os::variable::path("OVERTAKE_CONFIG") {
             let origin = path.display().to_string();
-            match doors::file::read_text(Path::new(&path)) {
+            match os::file::read_text(Path::new(&path)) {
                 Ok(text) => faults.extend(options.apply_toml(&Source { origin: &origin, text: &text })),
                 Err(error) => faults.push(unreadable("OVERTAKE_CONFIG", &origin, &error)),
             }
@@ -237,12 +237,12 @@ mod tests {
     #[test]
     fn tests_have_one_variable_of_their_own() {
         let mut options = Options::default();
-        let test = |name: &str| (name == "OVERTAKE_UNLISTED").then(|| "ticket_every=1,lull=much".to_owned());
+        let test = |name: &str| (name == "OVERTAKE_UNLISTED").then(|| "fence_every=1,lull=much".to_owned());
         assert_eq!(options.apply_variables(test), [], "no program fails for it");
         assert_eq!(options, Options::default());
         let said: Vec<String> = options.apply_unlisted(test).iter().map(ToString::to_string).collect();
-        assert_eq!((options.profile.ticket_every, said.len()), (1, 1), "{said:?}");
-        assert!(options.set("ticket_every", "2").is_ok() && options.profile.ticket_every == 1, "it is no option");
+        assert_eq!((options.profile.fence_every, said.len()), (1, 1), "{said:?}");
+        assert!(options.set("fence_every", "2").is_ok() && options.profile.fence_every == 1, "it is no option");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The one table of options. `unlisted.rs` has the values that only tests set.
 
 use hal::Nanos;
-use terms::Priorities;
+use priority::Priorities;
 
 use crate::settings::{Automatic, DemandOptions, Options};
 use crate::words::{fraction, size, size_text, switch};
@@ -16,12 +16,12 @@ pub struct Tunable {
     pub name: &'static str,
     /// Its meaning, without a capital and a full stop.
     pub meaning: &'static str,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 /// The kind of an option's value, with access to it.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Switch(fn(&mut Options) -> &mut bool),
     Span(fn(&mut Options) -> &mut Nanos),
     Size(fn(&mut Options) -> &mut u64),
@@ -45,8 +45,8 @@ impl Tunable {
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::Span(_) => Some("us"),
-            Kind::Size(_) | Kind::SizeOrOff(_) => Some("bytes"),
+            ValueKind::Span(_) => Some("us"),
+            ValueKind::Size(_) | ValueKind::SizeOrOff(_) => Some("bytes"),
             _ => None,
         }
     }
@@ -55,17 +55,17 @@ impl Tunable {
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
-            Kind::Switch(_) => "on or off".to_owned(),
-            Kind::Span(_) => "microseconds, at most an hour".to_owned(),
-            Kind::Size(_) => "a size such as 64K".to_owned(),
-            Kind::SizeOrOff(_) => "a size such as 1M, or off".to_owned(),
-            Kind::Number(_, least, u32::MAX) => format!("a number from {least}"),
-            Kind::Number(_, least, most) => format!("a number from {least} to {most}"),
-            Kind::NumberOrOff(_, most) => format!("off, or a number from 1 to {most}"),
-            Kind::Fraction(_) => "a fraction from 0 to 0.99".to_owned(),
-            Kind::Priorities => "a number from 1 to 32".to_owned(),
-            Kind::Demand => "a size at once and GB/s for long, such as 16M@6".to_owned(),
-            Kind::Word { words, .. } => words.to_owned(),
+            ValueKind::Switch(_) => "on or off".to_owned(),
+            ValueKind::Span(_) => "microseconds, at most an hour".to_owned(),
+            ValueKind::Size(_) => "a size such as 64K".to_owned(),
+            ValueKind::SizeOrOff(_) => "a size such as 1M, or off".to_owned(),
+            ValueKind::Number(_, least, u32::MAX) => format!("a number from {least}"),
+            ValueKind::Number(_, least, most) => format!("a number from {least} to {most}"),
+            ValueKind::NumberOrOff(_, most) => format!("off, or a number from 1 to {most}"),
+            ValueKind::Fraction(_) => "a fraction from 0 to 0.99".to_owned(),
+            ValueKind::Priorities => "a number from 1 to 32".to_owned(),
+            ValueKind::Demand => "a size at once and GB/s for long, such as 16M@6".to_owned(),
+            ValueKind::Word { words, .. } => words.to_owned(),
         }
     }
 
@@ -76,43 +76,43 @@ impl Tunable {
         // Access needs a mutable reference, and so a copy of the options.
         let mut copy = options.clone();
         match self.kind {
-            Kind::Switch(place) => on_or_off(*place(&mut copy)),
-            Kind::Span(place) => (place(&mut copy).0 as f64 / 1e3).to_string(),
-            Kind::Size(place) => size_text(*place(&mut copy)),
-            Kind::SizeOrOff(place) => place(&mut copy).map_or_else(|| "off".to_owned(), size_text),
-            Kind::Number(place, ..) => place(&mut copy).to_string(),
-            Kind::NumberOrOff(place, _) => {
+            ValueKind::Switch(place) => on_or_off(*place(&mut copy)),
+            ValueKind::Span(place) => (place(&mut copy).0 as f64 / 1e3).to_string(),
+            ValueKind::Size(place) => size_text(*place(&mut copy)),
+            ValueKind::SizeOrOff(place) => place(&mut copy).map_or_else(|| "off".to_owned(), size_text),
+            ValueKind::Number(place, ..) => place(&mut copy).to_string(),
+            ValueKind::NumberOrOff(place, _) => {
                 place(&mut copy).map_or_else(|| "off".to_owned(), |number| number.to_string())
             }
-            Kind::Fraction(place) => place(&mut copy).to_string(),
-            Kind::Priorities => options.priorities.count().to_string(),
-            Kind::Demand => options.demand.to_string(),
-            Kind::Word { get, .. } => get(options).to_owned(),
+            ValueKind::Fraction(place) => place(&mut copy).to_string(),
+            ValueKind::Priorities => options.priorities.count().to_string(),
+            ValueKind::Demand => options.demand.to_string(),
+            ValueKind::Word { get, .. } => get(options).to_owned(),
         }
     }
 
     /// Sets the option; `None` if it does not take the value.
     pub(crate) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
         match self.kind {
-            Kind::Switch(place) => put(place(options), switch(value)),
-            Kind::Span(place) => {
+            ValueKind::Switch(place) => put(place(options), switch(value)),
+            ValueKind::Span(place) => {
                 let us = value.parse().ok().filter(|us| *us <= SPAN_MAX_US);
                 put(place(options), us.map(Nanos::from_us))
             }
-            Kind::Size(place) => put(place(options), size(value)),
-            Kind::SizeOrOff(place) if value == "off" => put(place(options), Some(None)),
-            Kind::SizeOrOff(place) => put(place(options), size(value).filter(|bytes| *bytes > 0).map(Some)),
-            Kind::Number(place, least, most) => {
+            ValueKind::Size(place) => put(place(options), size(value)),
+            ValueKind::SizeOrOff(place) if value == "off" => put(place(options), Some(None)),
+            ValueKind::SizeOrOff(place) => put(place(options), size(value).filter(|bytes| *bytes > 0).map(Some)),
+            ValueKind::Number(place, least, most) => {
                 put(place(options), value.parse().ok().filter(|number| (least..=most).contains(number)))
             }
-            Kind::NumberOrOff(place, _) if value == "off" => put(place(options), Some(None)),
-            Kind::NumberOrOff(place, most) => {
+            ValueKind::NumberOrOff(place, _) if value == "off" => put(place(options), Some(None)),
+            ValueKind::NumberOrOff(place, most) => {
                 put(place(options), value.parse().ok().filter(|number| (1..=most).contains(number)).map(Some))
             }
-            Kind::Fraction(place) => put(place(options), fraction(value)),
-            Kind::Priorities => put(&mut options.priorities, value.parse().ok().and_then(Priorities::new)),
-            Kind::Demand => put(&mut options.demand, DemandOptions::from_text(value)),
-            Kind::Word { set, .. } => set(options, value),
+            ValueKind::Fraction(place) => put(place(options), fraction(value)),
+            ValueKind::Priorities => put(&mut options.priorities, value.parse().ok().and_then(Priorities::new)),
+            ValueKind::Demand => put(&mut options.demand, DemandOptions::from_text(value)),
+            ValueKind::Word { set, .. } => set(options, value),
         }
     }
 }
@@ -122,17 +122,17 @@ pub(crate) fn put<T>(slot: &mut T, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-pub(crate) const fn option(name: &'static str, kind: Kind, meaning: &'static str) -> Tunable {
+pub(crate) const fn option(name: &'static str, kind: ValueKind, meaning: &'static str) -> Tunable {
     Tunable { name, meaning, kind }
 }
 
 /// Every option.
 pub const TUNABLES: &[Tunable] = &[
-    option("enabled", Kind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
-    option("priorities", Kind::Priorities, "the number of priorities: 1 is bulk, the highest the most urgent"),
+    option("enabled", ValueKind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
+    option("priorities", ValueKind::Priorities, "the number of priorities: 1 is bulk, the highest the most urgent"),
     option(
         "automatic",
-        Kind::Word {
+        ValueKind::Word {
             words: "size, demand or off",
             get: |o| o.automatic.name(),
             set: |o, word| put(&mut o.automatic, Automatic::from_name(word)),
@@ -141,57 +141,57 @@ pub const TUNABLES: &[Tunable] = &[
     ),
     option(
         "bulk_bytes_min",
-        Kind::Size(|o| &mut o.bulk_bytes_min),
+        ValueKind::Size(|o| &mut o.bulk_bytes_min),
         "copies of this size and more are bulk, with automatic=size",
     ),
     option(
         "demand",
-        Kind::Demand,
+        ValueKind::Demand,
         "a stream that asks for more bytes at once, or for more GB/s for long, is bulk, with automatic=demand",
     ),
     option(
         "wait_budget_us",
-        Kind::Span(|o| &mut o.wait_budget),
+        ValueKind::Span(|o| &mut o.wait_budget),
         "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once; from 100 on \
          it keeps its full rate, and urgent copies go by kernel beside it",
     ),
     option(
         "peer_gbps",
-        Kind::NumberOrOff(|o| &mut o.peer_gbps, 10_000),
+        ValueKind::NumberOrOff(|o| &mut o.peer_gbps, 10_000),
         "the rate between devices, as `overtake bench bandwidth --pairs` measures it, if copies there are to have \
          priorities; off leaves them to the driver",
     ),
     option(
         "guard_after_us",
-        Kind::Span(|o| &mut o.guard.patience),
+        ValueKind::Span(|o| &mut o.guard.patience),
         "the time that a guarded copy kernel waits for a multiprocessor before the engine replaces it",
     ),
     option(
         "guard_streams_max",
-        Kind::Number(|o| &mut o.guard.streams_max, 1, 8),
+        ValueKind::Number(|o| &mut o.guard.streams_max, 1, 8),
         "the number of streams with guarded copies at once; copies of others go natively",
     ),
     option(
         "rescue_after_us",
-        Kind::Span(|o| &mut o.rescue_after),
+        ValueKind::Span(|o| &mut o.rescue_after),
         "the time without progress after which copies that wait for an urgent one are let go",
     ),
     option(
         "load_ahead_kernels_max",
-        Kind::Number(|o| &mut o.load_ahead_kernels_max, 0, 65_536),
+        ValueKind::Number(|o| &mut o.load_ahead_kernels_max, 0, 65_536),
         "a module with at most this many kernels has them loaded when it arrives (drop-in)",
     ),
     option(
         "staging",
-        Kind::Switch(|o| &mut o.staging),
+        ValueKind::Switch(|o| &mut o.staging),
         "whether several threads copy pageable memory through pinned slots, in place of the driver's one thread",
     ),
     option(
         "staging_threads",
-        Kind::Number(|o| &mut o.staging_threads, 0, 64),
+        ValueKind::Number(|o| &mut o.staging_threads, 0, 64),
         "the number of those threads; 0 means half of the cores that the process may use, 8 at most",
     ),
-    option("trace", Kind::Switch(|o| &mut o.trace), "whether every copy is recorded"),
+    option("trace", ValueKind::Switch(|o| &mut o.trace), "whether every copy is recorded"),
 ];
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //! (`NAME=VALUE,NAME=VALUE`). They are not in the list of options, and a warning says that the variable is set.
 //! Mistakes in it are warnings too.
 
-use doors::fault::{Fault, Source};
-use semaphores::Kind as Emulation;
+use os::fault::{Fault, Source};
+use semaphores::EmulationKind as Emulation;
 
 use crate::profile::{Transport, UrgentTransport};
 use crate::settings::Options;
-use crate::tunable::{Kind, Tunable, option, put};
+use crate::tunable::{Tunable, ValueKind, option, put};
 use crate::workers::BLOCK_WARPS_MAX;
 
 /// The variable.
@@ -19,7 +19,7 @@ const MEANING: &str = "a value of the profile, for tests";
 pub(crate) const UNLISTED: &[Tunable] = &[
     option(
         "transport",
-        Kind::Word {
+        ValueKind::Word {
             words: "auto, engine, kernel or native",
             get: |o| o.profile.transport.name(),
             set: |o, word| put(&mut o.profile.transport, Transport::from_name(word)),
@@ -28,7 +28,7 @@ pub(crate) const UNLISTED: &[Tunable] = &[
     ),
     option(
         "urgent_transport",
-        Kind::Word {
+        ValueKind::Word {
             words: "engine, kernel or channel",
             get: |o| o.profile.urgent_transport.name(),
             set: |o, word| put(&mut o.profile.urgent_transport, UrgentTransport::from_name(word)),
@@ -37,28 +37,28 @@ pub(crate) const UNLISTED: &[Tunable] = &[
     ),
     option(
         "emulation",
-        Kind::Word {
+        ValueKind::Word {
             words: "hold, bracket or atomics",
             get: |o| o.profile.emulation.name(),
             set: |o, word| put(&mut o.profile.emulation, Emulation::from_name(word)),
         },
         MEANING,
     ),
-    option("channels", Kind::Switch(|o| &mut o.profile.channels), MEANING),
-    option("gate_bytes_min", Kind::Size(|o| &mut o.profile.gate_bytes_min), MEANING),
-    option("kernel_bytes_min", Kind::Size(|o| &mut o.profile.kernel_bytes_min), MEANING),
-    option("chunk_max_us", Kind::Span(|o| &mut o.profile.chunk_max), MEANING),
-    option("kernel_warps_h2d", Kind::Number(|o| &mut o.profile.kernel_h2d.warps, 1, BLOCK_WARPS_MAX), MEANING),
-    option("kernel_blocks_d2h", Kind::Number(|o| &mut o.profile.kernel_d2h.blocks, 1, 64), MEANING),
-    option("kernel_wait_max_us", Kind::Span(|o| &mut o.profile.kernel_wait_max), MEANING),
-    option("guard_bytes_min", Kind::SizeOrOff(|o| &mut o.profile.guard_bytes_min), MEANING),
-    option("calm_after_us", Kind::Span(|o| &mut o.profile.calm.after), MEANING),
-    option("lull", Kind::Switch(|o| &mut o.profile.lull), MEANING),
-    option("bulk_share", Kind::Fraction(|o| &mut o.profile.share.share), MEANING),
-    option("staging_bytes_min", Kind::Size(|o| &mut o.profile.staging_bytes_min), MEANING),
-    option("staging_slots", Kind::Number(|o| &mut o.profile.staging_slots, 0, 1024), MEANING),
-    option("rescues_max", Kind::Number(|o| &mut o.profile.rescues_max, 0, u32::MAX), MEANING),
-    option("ticket_every", Kind::Number(|o| &mut o.profile.ticket_every, 1, 1000), MEANING),
+    option("channels", ValueKind::Switch(|o| &mut o.profile.channels), MEANING),
+    option("gate_bytes_min", ValueKind::Size(|o| &mut o.profile.gate_bytes_min), MEANING),
+    option("kernel_bytes_min", ValueKind::Size(|o| &mut o.profile.kernel_bytes_min), MEANING),
+    option("chunk_max_us", ValueKind::Span(|o| &mut o.profile.chunk_max), MEANING),
+    option("kernel_warps_h2d", ValueKind::Number(|o| &mut o.profile.kernel_h2d.warps, 1, BLOCK_WARPS_MAX), MEANING),
+    option("kernel_blocks_d2h", ValueKind::Number(|o| &mut o.profile.kernel_d2h.blocks, 1, 64), MEANING),
+    option("kernel_wait_max_us", ValueKind::Span(|o| &mut o.profile.kernel_wait_max), MEANING),
+    option("guard_bytes_min", ValueKind::SizeOrOff(|o| &mut o.profile.guard_bytes_min), MEANING),
+    option("calm_after_us", ValueKind::Span(|o| &mut o.profile.calm.after), MEANING),
+    option("lull", ValueKind::Switch(|o| &mut o.profile.lull), MEANING),
+    option("bulk_share", ValueKind::Fraction(|o| &mut o.profile.share.share), MEANING),
+    option("staging_bytes_min", ValueKind::Size(|o| &mut o.profile.staging_bytes_min), MEANING),
+    option("staging_slots", ValueKind::Number(|o| &mut o.profile.staging_slots, 0, 1024), MEANING),
+    option("rescues_max", ValueKind::Number(|o| &mut o.profile.rescues_max, 0, u32::MAX), MEANING),
+    option("fence_every", ValueKind::Number(|o| &mut o.profile.fence_every, 1, 1000), MEANING),
 ];
 
 /// Applies the text of the variable. Returns the faults, as warnings.

@@ -10,7 +10,7 @@ use hal::{DevicePtr, Stream};
 use shim::{Call, Native, Passed};
 
 use crate::hooks::Hook;
-use crate::{fence, state};
+use crate::{catch, state};
 
 /// Gives one copy to the layer if it is ready and `decode` makes a request of the arguments, and else to the driver.
 ///
@@ -42,7 +42,7 @@ pub fn submit(hook: Hook, native: &Native<'_>, layer: impl FnOnce() -> Option<u3
         hook.copy_passed_on(Passed::NotAwake);
         return CUresult(native.answer());
     }
-    let outcome = fence::run(native, layer);
+    let outcome = catch::run(native, layer);
     if outcome.intercepted {
         hook.intercepted();
     } else {

@@ -11,7 +11,7 @@
 //! | `hooks.rs` `observed.rs` | the hooked entry points; those that are only counted |
 //! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | their handlers |
 //! | `ahead.rs` | kernels that are loaded before their first launch |
-//! | `fence.rs` | the place where panics stop |
+//! | `catch.rs` | the place where panics stop |
 //! | `forward.rs` `slots.rs` | the other entry points, and the addresses of the real functions |
 //! | `lookup.rs` | the exported `dlsym` |
 //! | `audit.rs` | the audit module |
@@ -30,12 +30,12 @@ mod ahead;
 mod audit;
 mod batch;
 mod cache;
+mod catch;
 mod copy;
 mod count;
 mod driver;
 #[cfg(test)]
 mod ends;
-mod fence;
 mod forward;
 mod hooks;
 mod launch;

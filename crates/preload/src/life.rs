@@ -9,7 +9,7 @@ use abi::types::*;
 use hal::{Context, Device, DevicePtr, Event, HostRegisterFlags, Stream};
 
 use crate::hooks::Hook;
-use crate::{ahead, fence, launch, state};
+use crate::{ahead, catch, launch, state};
 
 /// Asks the layer, if it is ready.
 #[inline]
@@ -17,7 +17,7 @@ pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     if !state::ready() {
         return None;
     }
-    let answer = fence::ask(layer);
+    let answer = catch::ask(layer);
     if answer.is_none() {
         state::broken();
     }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use doors::variable;
+use os::variable;
 
 use crate::{cache, driver, object};
 
@@ -37,7 +37,7 @@ pub fn named() -> Option<CString> {
 pub fn paths() -> impl Iterator<Item = CString> {
     let list = variable::path("LD_LIBRARY_PATH").unwrap_or_default();
     let listed = folders(&list).map(|folder| folder.join(file()));
-    let cached = doors::file::read(Path::new(CACHE), CACHE_BYTES_MAX);
+    let cached = os::file::read(Path::new(CACHE), CACHE_BYTES_MAX);
     let cached = cached.map(|bytes| cache::paths_of(&bytes, file())).unwrap_or_default();
     let usual = FOLDERS.map(|folder| Path::new(folder).join(file()));
     let all: Vec<PathBuf> = listed.chain(cached).chain(usual).collect();

@@ -64,10 +64,10 @@ fn start() {
     if off() || LIFE.compare_exchange(FRESH, STARTING, Ordering::AcqRel, Ordering::Acquire).is_err() {
         return;
     }
-    let _kept = doors::caller::Kept::new();
+    let _kept = os::caller::Kept::new();
     let begun = catch_unwind(AssertUnwindSafe(|| {
-        doors::messages::install();
-        doors::messages::catch_panics();
+        os::messages::install();
+        os::messages::catch_panics();
         loader::watch_process(forked, exiting);
         let deployment = object::deployment().name();
         shim::start(shim::Start { driver: driver::open, deployment, calls: count::list });
@@ -95,7 +95,7 @@ extern "C" fn exiting() {
     if known == FORKED {
         LIFE.store(FORKED, Ordering::SeqCst);
     } else if known != BROKEN {
-        let _kept = doors::caller::Kept::new();
+        let _kept = os::caller::Kept::new();
         let _ = catch_unwind(shim::exiting);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use copies::Priority;
 use copies::options::Automatic;
-use doors::fault::Source;
 use hal::locks;
+use os::fault::Source;
 
 use crate::call::Call;
 use crate::context::Adopted;

@@ -3,8 +3,8 @@
 
 use std::ffi::{CString, c_int, c_void};
 
-use doors::messages;
 use hal::{Code, Result};
+use os::messages;
 
 use crate::table::LogCallback;
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::SystemTime;
 
 use copies::Priorities;
-use doors::fault::Source;
 use hal::{CaptureStatus, Context, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
+use os::fault::Source;
 use threads::StreamLock;
 
 use crate::captures::{Captured, Captures};
@@ -90,7 +90,7 @@ pub fn start(start: Start) {
 
 /// The same, with a TOML text of options that comes after file and variables.
 pub(crate) fn start_with(start: Start, options: Option<&str>) {
-    doors::messages::install();
+    os::messages::install();
     let mut first = false;
     let process = PROCESS.get_or_init(|| {
         first = true;
@@ -98,8 +98,8 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
     });
     if first {
         // Later the program may have bound all its threads.
-        doors::threads::processors();
-        doors::faults::expect_handlers();
+        os::threads::processors();
+        os::faults::expect_handlers();
         process.watch_waits();
         process.settings.faults.iter().for_each(|fault| log::warn!("{fault}"));
         process.settings.warnings.iter().for_each(|warning| log::warn!("{warning}"));

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use copies::{ClassSnapshot, Statistics};
-use doors::threads;
 use hal::locks::lock;
+use os::threads;
 use serde::Serialize;
 
 use crate::context::Local;
@@ -342,7 +342,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         verdict,
         help: observed.as_ref().map(help),
         observed,
-        messages_dropped: doors::messages::dropped(),
+        messages_dropped: os::messages::dropped(),
     }
 }
 
@@ -351,7 +351,7 @@ fn unix_ms(time: SystemTime) -> u64 {
 }
 
 fn folder() -> Option<PathBuf> {
-    doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
+    os::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
 /// Starts the thread that keeps the report up to date, if a report is wanted. It calls no driver, and nothing waits for
@@ -408,7 +408,7 @@ fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::i
 /// Replaces the file as a whole, so that no reader sees half a report.
 fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     let name = folder.join(format!("{}.json", report.pid));
-    doors::file::write_whole(&name, &serde_json::to_vec(report)?)
+    os::file::write_whole(&name, &serde_json::to_vec(report)?)
 }
 
 mod facts;

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use copies::options::syntax;
 use copies::{Direction, Priorities, Priority};
-use doors::fault::{Fault, Source};
+use os::fault::{Fault, Source};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use toml::Spanned;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use copies::options::{Profile, syntax, unreadable};
 use copies::{Options, Priorities};
-use doors::fault::{Fault, Source};
-use doors::{file, variable};
+use os::fault::{Fault, Source};
+use os::{file, variable};
 use toml::de::DeTable;
 
 use crate::observe::{self, Mode};
@@ -125,9 +125,9 @@ impl Settings {
                 Err(more) => faults.extend(more),
             }
         }
-        doors::fault::sort(&mut retired);
+        os::fault::sort(&mut retired);
         self.warnings.extend(retired.iter().map(ToString::to_string));
-        doors::fault::sort(&mut faults);
+        os::fault::sort(&mut faults);
         self.faults.append(&mut faults);
     }
 }

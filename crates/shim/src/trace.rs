@@ -22,7 +22,7 @@ use crate::process::{Process, time_of_day};
 const FOLDER_VARIABLE: &str = "OVERTAKE_TRACE_DIR";
 
 pub(crate) fn folder() -> Option<PathBuf> {
-    doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
+    os::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
 /// The copies of one context, with the clock that all processes of the machine share.
@@ -59,7 +59,7 @@ pub(crate) fn end(process: &Process) {
     let parts: Vec<Part> = closed.into_iter().chain(process.locals().iter().map(|local| Part::of(local))).collect();
     let text = lines(&events(&parts, std::process::id()));
     let path = folder.join(format!("{}.trace.json", std::process::id()));
-    if let Err(error) = doors::file::write_whole(&path, text.as_bytes())
+    if let Err(error) = os::file::write_whole(&path, text.as_bytes())
         && error.kind() != std::io::ErrorKind::NotFound
     {
         log::warn!("there is no trace of this process, because {} cannot be written: {error}", path.display());

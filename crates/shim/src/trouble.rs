@@ -54,7 +54,7 @@ fn remember(trouble: &Trouble) -> c_int {
 /// Runs `body`. A panic becomes an error, because it must not unwind into C.
 pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
     let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
-    let _kept = doors::caller::Kept::new();
+    let _kept = os::caller::Kept::new();
     match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
         Ok(()) => 0,
         Err(trouble) => remember(&trouble),

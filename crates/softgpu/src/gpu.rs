@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::Nanos;
 
 use crate::fault::Fault;
-use crate::host::{Shared, Turn};
+use crate::host::{HostTurn, Shared};
 use crate::model::{Counts, Deadlock, Live, Outcome, TraceEntry};
 use crate::parameters::Parameters;
 
@@ -107,8 +107,12 @@ impl SoftGpu {
 
     /// One driver call: takes the turn, counts the call, performs it, and gives the turn to the thread that is
     /// furthest behind.
-    pub(crate) fn call<T>(&self, name: &'static str, body: impl FnOnce(&mut Turn<'_>) -> Outcome<T>) -> hal::Result<T> {
-        let mut turn = Turn::begin(&self.shared);
+    pub(crate) fn call<T>(
+        &self,
+        name: &'static str,
+        body: impl FnOnce(&mut HostTurn<'_>) -> Outcome<T>,
+    ) -> hal::Result<T> {
+        let mut turn = HostTurn::begin(&self.shared);
         let outcome = turn.model().call_fault(name).and_then(|()| body(&mut turn));
         turn.end();
         outcome.map_err(|failure| failure.at(name))

@@ -3,12 +3,12 @@
 use hal::{CaptureMode, Device, Function, Result, Stream};
 
 use crate::gpu::SoftGpu;
-use crate::host::Turn;
+use crate::host::HostTurn;
 use crate::model::{Caller, Failure, Model};
 
 impl SoftGpu {
     fn look<T>(&self, body: impl FnOnce(&mut Model, Caller) -> T) -> T {
-        let mut turn = Turn::begin(&self.shared);
+        let mut turn = HostTurn::begin(&self.shared);
         let caller = turn.caller(self.process);
         let found = body(turn.model(), caller);
         turn.end();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hal::Stream;
 
 use crate::gpu::SoftGpu;
-use crate::host::{Await, Turn};
+use crate::host::{Await, HostTurn};
 use crate::model::{Class, OpKey, Outcome, Request, StreamKey, WriteBack, scatter};
 use crate::parameters::span_ns;
 
@@ -17,7 +17,7 @@ impl SoftGpu {
     /// device when the last byte of the target has been written.
     pub(crate) fn copy_in_pieces(
         &self,
-        turn: &mut Turn<'_>,
+        turn: &mut HostTurn<'_>,
         request: &Request,
         (stream, class): (Stream, Class),
         synchronous: bool,
@@ -34,7 +34,7 @@ impl SoftGpu {
     }
 
     /// Waits for the work that is in the stream. No byte of a source is read before.
-    fn await_earlier_work(&self, turn: &mut Turn<'_>, stream: Stream, synchronous: bool) -> Outcome<()> {
+    fn await_earlier_work(&self, turn: &mut HostTurn<'_>, stream: Stream, synchronous: bool) -> Outcome<()> {
         let caller = turn.caller(self.process);
         let key = turn.model().stream(caller, stream)?;
         match turn.model().last_to_wait_for(caller, key) {
@@ -46,7 +46,7 @@ impl SoftGpu {
 
     fn pieces_to_device(
         &self,
-        turn: &mut Turn<'_>,
+        turn: &mut HostTurn<'_>,
         request: &Request,
         stream: Stream,
         synchronous: bool,
@@ -77,7 +77,7 @@ impl SoftGpu {
         }
     }
 
-    fn pieces_to_host(&self, turn: &mut Turn<'_>, request: &Request, stream: Stream) -> Outcome<()> {
+    fn pieces_to_host(&self, turn: &mut HostTurn<'_>, request: &Request, stream: Stream) -> Outcome<()> {
         let host = turn.model().parameters.host.clone();
         self.pass(turn, host.pageable_d2h_ns)?;
         let mut left = pieces(request.bytes(), host.pageable_piece_bytes);
@@ -100,7 +100,7 @@ impl SoftGpu {
     }
 
     /// Spends the caller's time, and lets the other threads and the device have theirs meanwhile.
-    fn pass(&self, turn: &mut Turn<'_>, span: u64) -> Outcome<()> {
+    fn pass(&self, turn: &mut HostTurn<'_>, span: u64) -> Outcome<()> {
         turn.spend(span);
         let at = turn.caller(self.process).at;
         turn.model().wake_at(at);
@@ -108,7 +108,7 @@ impl SoftGpu {
     }
 
     /// Gives a piece to the device.
-    fn piece(&self, turn: &mut Turn<'_>, piece: &Request, stream: Stream) -> Outcome<(OpKey, Option<WriteBack>)> {
+    fn piece(&self, turn: &mut HostTurn<'_>, piece: &Request, stream: Stream) -> Outcome<(OpKey, Option<WriteBack>)> {
         let caller = turn.caller(self.process);
         // Another thread may have destroyed the stream since the last piece.
         let key: StreamKey = turn.model().stream(caller, stream)?;
@@ -119,7 +119,7 @@ impl SoftGpu {
 
     /// Takes the driver's staging memory to the host. It is not fair: a thread that has to wait is woken a while after
     /// it has become free, and by then the thread that had it may have it again.
-    fn take_staging(&self, turn: &mut Turn<'_>) -> Outcome<()> {
+    fn take_staging(&self, turn: &mut HostTurn<'_>) -> Outcome<()> {
         if turn.model().staging_take(self.process, false) {
             return Ok(());
         }

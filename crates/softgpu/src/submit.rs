@@ -3,7 +3,7 @@
 use hal::{Code, Event, MemOp, Result, Stream};
 
 use crate::gpu::SoftGpu;
-use crate::host::{Await, Turn};
+use crate::host::{Await, HostTurn};
 use crate::model::{
     Caller, Class, ContextKey, Failure, FillJob, Model, Ns, OpKey, Outcome, Request, StreamKey, Work, scatter,
 };
@@ -55,11 +55,11 @@ impl SoftGpu {
     }
 
     /// Blocks while another thread's call keeps this one out of the driver.
-    fn come_in(&self, turn: &mut Turn<'_>) -> Outcome<()> {
+    fn come_in(&self, turn: &mut HostTurn<'_>) -> Outcome<()> {
         if turn.model().is_kept_out(self.process) { turn.block(Await::LetIn(self.process)) } else { Ok(()) }
     }
 
-    pub(crate) fn pay(&self, turn: &mut Turn<'_>, cost: Cost) -> Caller {
+    pub(crate) fn pay(&self, turn: &mut HostTurn<'_>, cost: Cost) -> Caller {
         let cost = cost(&turn.model().parameters.host);
         turn.spend_locked(self.process, cost);
         turn.caller(self.process)
@@ -99,7 +99,7 @@ impl SoftGpu {
 
     fn enter_stream(
         &self,
-        turn: &mut Turn<'_>,
+        turn: &mut HostTurn<'_>,
         stream: Stream,
         cost: impl FnOnce(&HostParameters) -> Ns,
     ) -> Outcome<(Caller, StreamKey)> {
@@ -127,7 +127,7 @@ impl SoftGpu {
     }
 
     /// Finds a stream, and blocks while it is full.
-    fn room_in_stream(&self, turn: &mut Turn<'_>, stream: Stream) -> Outcome<(Caller, StreamKey)> {
+    fn room_in_stream(&self, turn: &mut HostTurn<'_>, stream: Stream) -> Outcome<(Caller, StreamKey)> {
         let caller = turn.caller(self.process);
         let key = turn.model().stream(caller, stream)?;
         if turn.model().has_room(key) {
@@ -141,7 +141,7 @@ impl SoftGpu {
     }
 
     /// Blocks until the device has got that far, pays for it, and reports an error that has occurred meanwhile.
-    pub(crate) fn block(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
+    pub(crate) fn block(&self, turn: &mut HostTurn<'_>, what: Await) -> Outcome<()> {
         turn.block(what)?;
         let synchronize_ns = turn.model().parameters.host.synchronize_ns;
         turn.spend(synchronize_ns);
@@ -150,7 +150,7 @@ impl SoftGpu {
     }
 
     /// The same, and keeps the other threads of the process out of the driver meanwhile, if the parameters say so.
-    pub(crate) fn block_alone(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
+    pub(crate) fn block_alone(&self, turn: &mut HostTurn<'_>, what: Await) -> Outcome<()> {
         let keeps_out = turn.model().parameters.host.waits_keep_others_out;
         if keeps_out {
             turn.model().keep_out(self.process);
@@ -163,7 +163,7 @@ impl SoftGpu {
     }
 
     /// Ends a context once it is idle, or at once if it never will be.
-    pub(crate) fn end_context(&self, turn: &mut Turn<'_>, context: ContextKey) {
+    pub(crate) fn end_context(&self, turn: &mut HostTurn<'_>, context: ContextKey) {
         // A deadlocked context is ended all the same, and its stuck operations are dropped.
         let _ = turn.block(Await::Idle(context));
         if turn.model().contexts.get(context).is_some() {

@@ -22,9 +22,9 @@ mod seats;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Weak};
 
-use doors::forks::Process;
 use hal::primitive::{AtomicU64, Mutex, Ordering, lock};
 use hal::{Driver, Host, Nanos, Stream, Wait, locks};
+use os::forks::Process;
 
 use place::{OUTSIDE, SEVERAL, number};
 pub use place::{Place, Within};

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use doors::forks::Process;
 use hal::{Driver, Host, HostThread, Result};
+use os::forks::Process;
 
 /// A thread ends after so many panics: their cause does not pass.
 const PANICS_MAX: u32 = 100;

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(wrong("| copy | bytes that move | `copies/src/copy.rs::Copy` |"), []);
         assert_eq!(wrong("| soft GPU | a model | `crates/softgpu` |"), []);
         assert_eq!(wrong("| drop-in, preload | a library | `crates/preload` |"), []);
-        assert_eq!(wrong("| ride | a copy without a ticket | `copies/src/copy.rs::Copy` |").len(), 1);
+        assert_eq!(wrong("| ride | a copy without a fence | `copies/src/copy.rs::Copy` |").len(), 1);
         assert_eq!(wrong("| copy | bytes that move |").len(), 1);
         assert_eq!(unnamed("README.md", &page("| ride | | |")), [], "only one page has the glossary");
     }

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_quiet_and_go_through_the_doors() {
+    fn libraries_are_quiet_and_go_through_one_place() {
         let [quiet, bound] = GUEST.map(|(attribute, _)| format!("#![{attribute}]\n"));
         for name in ["crates/a/src/lib.rs", COMMAND] {
             assert_eq!(whats(name, "mod b;\n").len(), 2);

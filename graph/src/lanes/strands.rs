@@ -1,47 +1,47 @@
 //! Strands: which lane a new one is folded onto, and when it ends.
 
 use super::{LANES, Lanes, Strand};
-use crate::convoys::has_two;
+use crate::copy_strands::has_two;
 use crate::list::NONE;
 use crate::node::Slot;
 
 impl Lanes {
-    /// A strand for a node: a convoy, or a new one in the lane of its group that has the fewest.
+    /// A strand for a node: a copy strand, or a new one in the lane of its group that has the fewest.
     #[inline(never)]
     pub fn new_strand(&mut self, slot: &mut Slot) {
-        if slot.in_convoy {
-            return self.join_convoy(slot);
+        if slot.in_copy_strand {
+            return self.join_copy_strand(slot);
         }
         self.begin_strand(slot, false);
         // Its points come behind those of others, which are marked first: nodes that join those do not wait for these.
         slot.is_folded = slot.has_joins && self.is_shared(slot.lane);
     }
 
-    /// The node goes in the convoy of its kind, which begins with it if there is none. One that has to wait for other
-    /// lanes would hold up those behind it, so it has a strand of its own while there is a lane for that.
+    /// The node goes in the copy strand of its kind, which begins with it if there is none. One that has to wait for
+    /// other lanes would hold up those behind it, so it has a strand of its own while there is a lane for that.
     #[inline(never)]
-    fn join_convoy(&mut self, slot: &mut Slot) {
+    fn join_copy_strand(&mut self, slot: &mut Slot) {
         let group = self.group_of(slot.device, slot.effective);
         if slot.has_joins && has_two(self.empty, group * self.per_group, self.per_group) {
             return self.begin_strand(slot, false);
         }
-        slot.is_convoy = true;
-        let Some(strand) = self.convoys.find(slot) else {
+        slot.is_copy_strand = true;
+        let Some(strand) = self.copy_strands.find(slot) else {
             self.begin_strand(slot, true);
-            return self.convoys.begin(slot);
+            return self.copy_strands.begin(slot);
         };
         self.hold(strand, 1);
         (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
     }
 
     #[inline(never)]
-    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
+    fn begin_strand(&mut self, slot: &mut Slot, is_copy_strand: bool) {
         let group = self.group_of(slot.device, slot.effective);
-        let lane = self.least(group, is_convoy);
+        let lane = self.least(group, is_copy_strand);
         self.folded[usize::from(lane) % LANES] += 1;
         self.empty &= !(1 << lane);
         self.fewest[usize::from(group * self.per_group) % LANES] &= !(1 << lane);
-        let strand = Strand { lane, is_convoy, holders: 1, next_free: NONE };
+        let strand = Strand { lane, is_copy_strand, holders: 1, next_free: NONE };
         let index = match self.strands.get_mut(self.free as usize) {
             Some(free) => {
                 let index = self.free;
@@ -57,21 +57,21 @@ impl Lanes {
         (slot.strand, slot.lane, slot.group) = (index, lane, group);
     }
 
-    /// The first lane of the group that has the fewest strands: one with room and without a convoy, if it can be. The
-    /// last lane without strands is a convoy's, where there are convoys.
-    fn least(&mut self, group: u8, is_convoy: bool) -> u8 {
+    /// The first lane of the group that has the fewest strands: one with room and without a copy strand, if it can be.
+    /// The last lane without strands is a copy strand's, where there are copy strands.
+    fn least(&mut self, group: u8, is_copy_strand: bool) -> u8 {
         let first = group * self.per_group;
-        if self.max == u64::MAX && self.convoys.is_empty() {
+        if self.max == u64::MAX && self.copy_strands.is_empty() {
             return self.fewest(first);
         }
         let empty = (self.empty >> first).trailing_zeros() as u8;
-        if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
+        if empty < self.per_group && (is_copy_strand || self.copy_strands.leave(self.empty, first, self.per_group)) {
             return first + empty;
         }
         self.least_of_all(first)
     }
 
-    /// The same of lanes that have no bound, and of which none has a convoy.
+    /// The same of lanes that have no bound, and of which none has a copy strand.
     #[inline]
     fn fewest(&mut self, first: u8) -> u8 {
         if self.fewest[usize::from(first) % LANES] == 0 {
@@ -110,7 +110,7 @@ impl Lanes {
     fn least_of_all(&self, first: u8) -> u8 {
         let order = |&lane: &u8| {
             let is_full = self.max != u64::MAX && self.room(lane) == 0;
-            u64::from(is_full) << 34 | self.convoys.order(lane, self.folded[usize::from(lane) % LANES])
+            u64::from(is_full) << 34 | self.copy_strands.order(lane, self.folded[usize::from(lane) % LANES])
         };
         (first..first + self.per_group).min_by_key(order).unwrap_or(first)
     }
@@ -139,8 +139,8 @@ impl Lanes {
         let (lane, folded) = (left.lane, &mut self.folded[usize::from(left.lane) % LANES]);
         *folded -= 1;
         self.empty |= u64::from(*folded == 0) << lane;
-        if std::mem::take(&mut left.is_convoy) {
-            self.convoys.end(strand);
+        if std::mem::take(&mut left.is_copy_strand) {
+            self.copy_strands.end(strand);
         }
         if may_be_freed {
             left.next_free = self.free;

@@ -1,4 +1,4 @@
-//! Volleys of several chains: the kernels that are handed out behind the last ones of all, and those that are not.
+//! Batches of several chains: the kernels that are handed out behind the last ones of all, and those that are not.
 
 use std::num::NonZeroU32;
 
@@ -186,7 +186,7 @@ fn a_round_ends_behind_a_kernel_that_makes_another_node_ready() {
     }
 }
 
-/// Its first turn was launched before it failed, so it has more to launch, as without the volley.
+/// Its first turn was launched before it failed, so it has more to launch, as without the batch.
 #[test]
 fn a_kernel_that_has_begun_and_failed_is_ready_again_when_it_is_taken_back() {
     let mut graph = graph();
@@ -205,7 +205,7 @@ fn a_kernel_that_has_begun_and_failed_is_ready_again_when_it_is_taken_back() {
     hand_out(&mut graph, &[then, other]);
 }
 
-/// Kernels of a volley count as others do when the phase has had enough.
+/// Kernels of a batch count as others do when the phase has had enough.
 #[test]
 fn a_phase_counts_them() {
     for phase_max in [4, 5] {

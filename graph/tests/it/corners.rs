@@ -1,4 +1,4 @@
-//! Where two rules meet: failures, orders, streams, volleys, several devices.
+//! Where two rules meet: failures, orders, streams, batches, several devices.
 
 use std::num::NonZeroU32;
 
@@ -33,8 +33,8 @@ fn a_stated_node_that_was_left_out_takes_no_failure_from_others() {
 
 /// A kernel that was left out behind the launch of one makes a copy ready, which comes before the other kernels.
 #[test]
-fn a_kernel_that_fails_behind_a_launch_ends_the_volley() {
-    let orders = [false, true].map(|is_volley| {
+fn a_kernel_that_fails_behind_a_launch_ends_the_batch() {
+    let orders = [false, true].map(|is_batch| {
         let mut graph = Graph::new(Options { passes_failure: false, phase_max: 1, ..Options::default() }).unwrap();
         let x = graph.data(8);
         let failed = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
@@ -48,11 +48,11 @@ fn a_kernel_that_fails_behind_a_launch_ends_the_volley() {
         let name = |node: NodeId| names.iter().find(|it| it.0 == node).unwrap().1;
         let mut order = Vec::new();
         while let Some(node) = graph.next(Runner::Device).map(|ready| ready.node) {
-            let mut volley = vec![node];
-            while let Some(ready) = is_volley.then(|| graph.next_beside(*volley.last().unwrap())).flatten() {
-                volley.push(ready.node);
+            let mut batch = vec![node];
+            while let Some(ready) = is_batch.then(|| graph.next_beside(*batch.last().unwrap())).flatten() {
+                batch.push(ready.node);
             }
-            for node in volley {
+            for node in batch {
                 graph.launched(node).unwrap();
                 order.push(name(node));
             }

@@ -99,7 +99,7 @@ fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
     for refused in [
         Spec { kind: Kind::Host, ..KERNEL },
         Spec { references: 1, ..KERNEL },
-        Spec { in_convoy: true, ..UPLOAD },
+        Spec { in_copy_strand: true, ..UPLOAD },
         Spec { priority: Priority::new(9).unwrap(), ..KERNEL },
         Spec { after: &[first], ..KERNEL },
         Spec { after: &[first, first], ..KERNEL },
@@ -361,7 +361,7 @@ fn a_node_behind_one_that_is_not_launched_is_not_handed_out() {
     for (after, spec) in [
         ([first, host], KERNEL),
         ([first, first], Spec { references: 1, ..KERNEL }),
-        ([first, first], Spec { in_convoy: true, ..UPLOAD }),
+        ([first, first], Spec { in_copy_strand: true, ..UPLOAD }),
         ([first, first], Spec { priority: Priority::new(2).unwrap(), ..KERNEL }),
     ] {
         assert_eq!(run(&mut graph, &Spec { after: &after, ..spec }), None);

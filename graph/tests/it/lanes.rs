@@ -252,7 +252,7 @@ fn a_node_before_an_urgent_one_in_its_lane_stays_as_urgent() {
     assert_eq!(graph.priority(first), Priority::new(2));
 }
 
-const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), in_convoy: true, ..KERNEL };
+const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), in_copy_strand: true, ..KERNEL };
 const DOWNLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::DeviceToHost), ..UPLOAD };
 
 /// A node, launched at once.
@@ -264,7 +264,7 @@ fn launched(graph: &mut Graph, spec: &Spec<'_>) -> (NodeId, Place) {
 /// Ten copies to the device, each with a kernel and a copy back, in three lanes: copies to the device go one behind the
 /// other, and so do those back where kernels share a lane. None waits for the kernel of another chain.
 #[test]
-fn copies_of_a_convoy_wait_for_copies_of_their_kind_only() {
+fn copies_of_a_copy_strand_wait_for_copies_of_their_kind_only() {
     let mut graph = graph(Order::Default, 4, 1);
     let mut kernels = Vec::new();
     for number in 1..=5 {
@@ -295,7 +295,7 @@ fn a_copy_goes_on_in_a_strand_that_has_its_lane_alone() {
 
 /// One that waits for another lane does not hold up those behind it, while there is a lane for it.
 #[test]
-fn a_copy_that_has_to_join_goes_beside_the_convoy() {
+fn a_copy_that_has_to_join_goes_beside_the_copy_strand() {
     let mut graph = graph(Order::Default, 5, 1);
     let (first, up) = launched(&mut graph, &UPLOAD);
     let [one, other] = [(); 2].map(|()| follow(&mut graph, &[first]).0);
@@ -306,15 +306,15 @@ fn a_copy_that_has_to_join_goes_beside_the_convoy() {
     assert_eq!([0, 1, 2].map(|at: usize| beside[at].joins.len()), [1, 1, 2]);
     let waits = launched(&mut graph, &joining).1;
     assert_eq!(waits.at, Point { lane: 0, value: 2 }, "the last lane without strands is kept");
-    // Another direction has a convoy of its own, and so has each priority.
+    // Another direction has a copy strand of its own, and so has each priority.
     assert_eq!(launched(&mut graph, &DOWNLOAD).1.at.lane, 4);
     let urgent = launched(&mut graph, &Spec { priority: Priority::new(2).unwrap(), ..UPLOAD }).1;
     assert_ne!(urgent.at.lane, 0);
 }
 
-/// A convoy is over when its last copy has ended, and its lane is as others.
+/// A copy strand is over when its last copy has ended, and its lane is as others.
 #[test]
-fn a_convoy_ends_with_its_last_copy() {
+fn a_copy_strand_ends_with_its_last_copy() {
     let mut graph = graph(Order::Default, 2, 1);
     let [up, behind] = [(); 2].map(|()| launched(&mut graph, &UPLOAD).1);
     assert_eq!((up.at.lane, behind.at.lane, up.strand), (0, 0, behind.strand));
@@ -327,9 +327,9 @@ fn a_convoy_ends_with_its_last_copy() {
 }
 
 /// A lane whose only strand has ended is as one that never had any: of two without strands a kernel has one, though
-/// convoys are there.
+/// copy strands are there.
 #[test]
-fn a_lane_is_without_strands_again_beside_a_convoy() {
+fn a_lane_is_without_strands_again_beside_a_copy_strand() {
     let mut graph = graph(Order::Default, 4, 1);
     assert_eq!(launched(&mut graph, &UPLOAD).1.at.lane, 0);
     assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [1, 2]);
@@ -338,22 +338,22 @@ fn a_lane_is_without_strands_again_beside_a_convoy() {
     assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [2, 2]);
 }
 
-/// Of two convoys in one lane the first ends: the lane still has the other, and kernels keep away from it.
+/// Of two copy strands in one lane the first ends: the lane still has the other, and kernels keep away from it.
 #[test]
-fn a_lane_has_a_convoy_until_the_last_of_several_ends() {
+fn a_lane_has_a_copy_strand_until_the_last_of_several_ends() {
     let mut graph = graph(Order::Default, 2, 1);
     let urgent = Spec { priority: Priority::new(2).unwrap(), ..UPLOAD };
     let lanes = [&UPLOAD, &DOWNLOAD, &urgent].map(|spec| launched(&mut graph, spec).1.at.lane);
     assert_eq!(lanes, [0, 1, 0]);
-    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1, "each lane has convoys, and this one has fewer");
+    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1, "each lane has copy strands, and this one has fewer");
     graph.complete(0, 1).unwrap();
     graph.complete(1, 1).unwrap();
     assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [1, 1]);
 }
 
-/// The last lane without strands is kept in the group of the convoy too that is not the first one.
+/// The last lane without strands is kept in the group of the copy strand too that is not the first one.
 #[test]
-fn convoys_look_at_the_lanes_of_their_own_group() {
+fn copy_strands_look_at_the_lanes_of_their_own_group() {
     let urgent = Priority::new(8).unwrap();
     let (upload, kernel) = (Spec { priority: urgent, ..UPLOAD }, Spec { priority: urgent, ..KERNEL });
     let mut four = graph(Order::Default, 4, 2);

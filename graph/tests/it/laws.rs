@@ -82,7 +82,7 @@ fn stretch(bits: u16, more: u16, device: u8) -> Vec<(Wish, Vec<usize>)> {
 /// Miri interprets: programs of eighty moves took it more than five minutes.
 const MOVES_MAX: usize = if cfg!(miri) { 16 } else { 80 };
 
-/// Four times as many programs as usual: two faults of volleys were met once in some ten thousand.
+/// Four times as many programs as usual: two faults of batches were met once in some ten thousand.
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { failure_persistence: None, cases: 4 * usual.cases, ..usual }
@@ -104,28 +104,28 @@ fn of_kernels((what, one, other, third, fourth): Move, tasks: usize) -> Move {
     (what, newest, other, third & !2, (fourth & 0b1000) | 1)
 }
 
-/// Makes the moves with volleys, and with single nodes, which must be the same.
-fn compare_volleys(
+/// Makes the moves with batches, and with single nodes, which must be the same.
+fn compare_batches(
     options: Options,
     moves: impl Iterator<Item = (Move, (usize, usize))>,
     change: impl Fn(Move, usize) -> Move,
 ) {
-    let [mut volleys, mut singles] = [(); 2].map(|()| Model::new(options));
+    let [mut batches, mut singles] = [(); 2].map(|()| Model::new(options));
     for (one, (most, launched)) in moves {
-        let one = change(one, volleys.tasks());
+        let one = change(one, batches.tasks());
         if matches!(one.0 % 32, 9..=11 | 25..=27) {
-            let launches = volleys.volley(most, launched);
+            let launches = batches.batch(most, launched);
             let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
             assert_eq!(launches, same);
-            volleys.settle();
+            batches.settle();
             singles.settle();
         } else {
-            make(&mut volleys, one);
+            make(&mut batches, one);
             make(&mut singles, one);
         }
-        assert_eq!(volleys.trace(), singles.trace());
+        assert_eq!(batches.trace(), singles.trace());
     }
-    volleys.finish();
+    batches.finish();
     singles.finish();
 }
 
@@ -141,7 +141,7 @@ proptest! {
         model.finish();
     }
 
-    /// The same where ranks decide among nodes of one priority: volleys do not change that.
+    /// The same where ranks decide among nodes of one priority: batches do not change that.
     #[test]
     fn any_program_keeps_the_order_of_ranks(
         moves in moves(60),
@@ -149,7 +149,7 @@ proptest! {
         ends in vec((0_usize..8, 0_usize..8), 60),
     ) {
         let options = Options { order: Order::Ranked, lane_max: 3 * lane_max, ..options(lanes, groups) };
-        compare_volleys(options, moves.into_iter().zip(ends), |one, _| one);
+        compare_batches(options, moves.into_iter().zip(ends), |one, _| one);
     }
 
     /// The same with two devices: a node's work is in a lane of its device.
@@ -160,25 +160,25 @@ proptest! {
         model.finish();
     }
 
-    /// Nodes that are handed out in volleys, which end anywhere, are launched in the same order, in the same lanes and
+    /// Nodes that are handed out in batches, which end anywhere, are launched in the same order, in the same lanes and
     /// at the same points as one by one.
     #[test]
-    fn volleys_are_launched_as_single_nodes(
+    fn batches_are_launched_as_single_nodes(
         moves in moves(80),
         (lanes, groups, phase_max) in (1_u8..4, 1_u8..3, 1_u32..6),
         ends in vec((0_usize..8, 0_usize..8), 80),
     ) {
-        compare_volleys(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), |one, _| one);
+        compare_batches(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), |one, _| one);
     }
 
     /// The same of programs that are kernels above all, of two priorities, in chains and beside each other.
     #[test]
-    fn volleys_of_many_kernels_are_launched_as_single_nodes(
+    fn batches_of_many_kernels_are_launched_as_single_nodes(
         moves in moves(80),
         (lanes, groups, phase_max) in (1_u8..4, 1_u8..3, 1_u32..6),
         ends in vec((0_usize..8, 0_usize..8), 80),
     ) {
-        compare_volleys(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), of_kernels);
+        compare_batches(Options { phase_max, ..options(lanes, groups) }, moves.into_iter().zip(ends), of_kernels);
     }
 
     /// Each reference is given back once in the order of PhysX as well, and when the device is lost.

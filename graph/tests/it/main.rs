@@ -3,6 +3,7 @@
 mod abreast;
 mod accesses;
 mod answers;
+mod batches;
 mod besides;
 mod bounds;
 mod cases;
@@ -23,5 +24,4 @@ mod script;
 mod templates;
 mod uses;
 mod validity;
-mod volleys;
 mod wide;

@@ -285,7 +285,7 @@ impl Player {
 
 fn spec<'a>(name: &'a str, words: &Words, after: &'a [NodeId]) -> Spec<'a> {
     let (kind, priority) = (words.kind.expect("a kind"), words.priority.unwrap_or(Priority::LOWEST));
-    Spec { kind, priority, name, after, references: words.held, device: 0, in_convoy: false }
+    Spec { kind, priority, name, after, references: words.held, device: 0, in_copy_strand: false }
 }
 
 fn cause(number: u32) -> Cause {

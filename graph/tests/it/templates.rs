@@ -141,7 +141,7 @@ impl Caller {
             let after = if is_first { replay.after } else { &inner };
             let references = u32::from(is_first);
             let priority = (*priority).max(replay.priority);
-            let spec = Spec { kind: *kind, priority, name: &name, after, references, device: 0, in_convoy: false };
+            let spec = Spec { kind: *kind, priority, name: &name, after, references, device: 0, in_copy_strand: false };
             let node = self.graph.append(&spec).unwrap();
             held.extend(is_first.then_some(node));
             nodes.push(node);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use graph::Location;
-use terms::Priority;
+use priority::Priority;
 
 use super::program::Program;
 use super::step::Plan;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use graph::Mode;
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 use super::fault::Fault;
 use super::program::{Argument, Array, Computation, Program, Section};

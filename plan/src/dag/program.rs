@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use graph::{Mode, Stretch};
-use terms::Priority;
+use priority::Priority;
 
 /// An array.
 #[derive(Clone, Debug, PartialEq, Eq)]

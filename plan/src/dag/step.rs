@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use graph::Location;
-use terms::Priority;
+use priority::Priority;
 
 /// A transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,18 @@
-//! The entries of the intake: tasks that are to be appended to the graph, and reports of the watch.
+//! The entries of the mailboxes: tasks that are to be appended to the graph, and reports of the watch.
 
 use std::sync::Arc;
 
 use graph::{Kind, NodeId, Priority};
 
 use crate::dispatch::body::Character;
-use crate::dispatch::intake::Intake;
+use crate::dispatch::mailboxes::Mailboxes;
 use crate::dispatch::marks::Mark;
 use crate::work::function::Launch;
 use crate::work::outcome::Outcome;
 use crate::work::set::SetId;
 
-/// The intake of a dispatcher. A task has its number and its outcome before it is in the graph.
-pub(crate) type Arrivals = Intake<Batch, Number>;
+/// The mailboxes of a dispatcher. A task has its number and its outcome before it is in the graph.
+pub(crate) type Arrivals = Mailboxes<Mail, Number>;
 
 /// The number of a task that is to come, and its outcome.
 pub(crate) type Number = (NodeId, Arc<Outcome>);
@@ -41,13 +41,13 @@ pub(crate) enum Entry {
 
 /// Entries in their order.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct Mail {
     pub entries: Vec<Entry>,
     /// The names of its tasks, without anything between them: none needs memory of its own.
     pub names: String,
 }
 
-impl Batch {
+impl Mail {
     pub fn submit(&mut self, arrival: Arrival, name: &str) {
         self.names.push_str(name);
         self.entries.push(Entry::Task(arrival, name.len()));

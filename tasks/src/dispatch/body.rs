@@ -90,9 +90,9 @@ pub(crate) struct Dead {
 }
 
 /// Work that has been refused. It is dropped where this is.
-pub(crate) struct Refused(Vec<Work>);
+pub(crate) struct RefusedWork(Vec<Work>);
 
-impl Drop for Refused {
+impl Drop for RefusedWork {
     #[inline]
     fn drop(&mut self) {
         if !self.0.is_empty() {
@@ -149,8 +149,8 @@ impl Dead {
 
     /// The work that has been refused, until the returned value is dropped.
     #[inline]
-    pub fn take_refused(&mut self) -> Refused {
-        Refused(std::mem::take(&mut self.refused))
+    pub fn take_refused(&mut self) -> RefusedWork {
+        RefusedWork(std::mem::take(&mut self.refused))
     }
 
     /// The copies of a node that has not ended, and is done with them.
@@ -184,7 +184,7 @@ impl Bodies {
         self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set != SetId::NONE)
     }
 
-    /// The same, also of a node that is to come: the desks of the intake are emptied one behind the other, so the wait
+    /// The same, also of a node that is to come: the mailboxes are emptied one behind the other, so the wait
     /// for a task may be found before the task is.
     #[inline]
     pub fn get_or_reserved(&mut self, node: NodeId) -> Option<&mut Body> {

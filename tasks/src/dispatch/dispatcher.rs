@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
-use doors::forks::Process;
 use graph::{Graph, Order};
 use hal::{Code, EventFlags};
+use os::forks::Process;
 use threads::{Bell, Worker};
 
-use crate::dispatch::arrivals::{Arrivals, Batch};
+use crate::dispatch::arrivals::{Arrivals, Mail};
 use crate::dispatch::body::{Bodies, Dead, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::held::Lock;
 use crate::dispatch::inside::is_inside;
-use crate::dispatch::intake::Intake;
+use crate::dispatch::mailboxes::Mailboxes;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::ranks::{Candidate, Policy};
@@ -189,12 +189,12 @@ fn shared(
 ) -> Arc<Shared> {
     let (turn, count) = (Turn::default(), lanes.len());
     let of_a_device = usize::from(options.groups) * usize::from(options.lanes);
-    let (intake, is_handed_over) = (Arc::new(Intake::new(turn.sign())), turn.sign_of_handing_over());
+    let (mailboxes, is_handed_over) = (Arc::new(Mailboxes::new(turn.sign())), turn.sign_of_handing_over());
     let is_ranked = policy.is_some();
     if is_ranked {
-        intake.close();
+        mailboxes.close();
     }
-    let parts = Parts { turn, intake: Arc::clone(&intake), is_ranked };
+    let parts = Parts { turn, mailboxes: Arc::clone(&mailboxes), is_ranked };
     Arc::new_cyclic(|me| Shared {
         driver: Arc::clone(layers[0].driver()),
         layers: layers.to_vec(),
@@ -211,7 +211,7 @@ fn shared(
         graphs: Mutex::default(),
         graph_launches: AtomicU64::new(0),
         graph_fallbacks: AtomicU64::new(0),
-        intake: Arc::clone(&intake),
+        mailboxes: Arc::clone(&mailboxes),
         is_handed_over,
         steps_by: Last::default(),
         waiting: AtomicU32::new(0),
@@ -221,7 +221,7 @@ fn shared(
 }
 
 fn state(me: &Weak<Shared>, layers: &[Arc<Overtake>], lanes: usize, graph: Graph, parts: Parts) -> State {
-    let Parts { turn, intake, is_ranked } = parts;
+    let Parts { turn, mailboxes, is_ranked } = parts;
     State {
         graph,
         bodies: Bodies::new(Weak::clone(me) as Home),
@@ -234,8 +234,8 @@ fn state(me: &Weak<Shared>, layers: &[Arc<Overtake>], lanes: usize, graph: Graph
         is_closed: false,
         losing: None,
         sleepers: Sleepers::default(),
-        intake,
-        batch: Batch::default(),
+        mailboxes,
+        mail: Mail::default(),
         reached: Vec::new(),
         failed: Vec::new(),
         functions: 0,
@@ -252,7 +252,7 @@ fn state(me: &Weak<Shared>, layers: &[Arc<Overtake>], lanes: usize, graph: Graph
 /// The parts of a state that others share.
 struct Parts {
     turn: Turn,
-    intake: Arc<Arrivals>,
+    mailboxes: Arc<Arrivals>,
     is_ranked: bool,
 }
 
@@ -291,7 +291,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
     shared.at_home(|| {
         let rest = rest(&*shared.driver, &shared.lanes);
         let mut held = shared.enter();
-        held.close_intake();
+        held.close_mailboxes();
         if let Err(error) = rest {
             held.lose_device(error);
         }

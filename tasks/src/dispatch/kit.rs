@@ -25,13 +25,13 @@ impl Default for Launching {
     }
 }
 
-/// So many launches of a volley come behind its first, at least and at most.
+/// So many launches of a batch come behind its first, at least and at most.
 const AHEAD: (usize, usize) = (7, 31);
 
 /// Launches that are made behind the one at hand before that is reported.
 pub(crate) struct Ahead {
     pub launches: [Launching; AHEAD.1],
-    /// So many come behind the first in the next volley.
+    /// So many come behind the first in the next batch.
     pub most: usize,
     /// How many there are.
     pub count: usize,
@@ -47,7 +47,7 @@ impl Default for Ahead {
 }
 
 impl Ahead {
-    /// How many come behind the first in the next volley, if so many have been made in this one. A volley that other
+    /// How many come behind the first in the next batch, if so many have been made in this one. A batch that other
     /// threads end has been handed out in vain, and is taken back.
     #[inline]
     pub fn most_behind(&self, made: usize) -> usize {
@@ -66,7 +66,7 @@ impl Ahead {
 pub(crate) struct Kit {
     /// The step at hand, if it is this. It stays in its place from one launch to the next.
     pub launching: Launching,
-    /// Those behind it in a volley.
+    /// Those behind it in a batch.
     pub ahead: Ahead,
     /// The step at hand, if it is another.
     pub other: Option<Step>,
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volleys_grow_while_they_are_launched_as_a_whole() {
+    fn batches_grow_while_they_are_launched_as_a_whole() {
         let mut ahead = Ahead::default();
         let mut seen = Vec::new();
         // So many are handed out, and so many are launched.

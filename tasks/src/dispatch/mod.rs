@@ -3,6 +3,7 @@
 //! `tasks/src/dispatch/README.md` describes its states.
 
 pub(crate) mod arrivals;
+mod batch;
 mod beside;
 pub(crate) mod body;
 mod dispatcher;
@@ -11,11 +12,11 @@ mod expectations;
 mod faults;
 mod held;
 pub(crate) mod inside;
-pub(crate) mod intake;
 pub(crate) mod kit;
 mod launching;
 mod lock;
 mod loss;
+pub(crate) mod mailboxes;
 pub(crate) mod marks;
 #[cfg(all(test, loom))]
 mod models;
@@ -34,7 +35,6 @@ pub(crate) mod step;
 mod trail;
 mod turn;
 mod visit;
-mod volley;
 mod waits;
 mod watch;
 

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, PriorityStream};
-use doors::forks::Process;
 use graph::NodeId;
 use hal::{Driver, Event};
+use os::forks::Process;
 use threads::Bell;
 
 use crate::dispatch::arrivals::Arrivals;
@@ -48,14 +48,14 @@ pub(crate) struct Shared {
     pub bells: Vec<Bell>,
     pub state: Lock<State>,
     /// Tasks that threads leave for the one with the turn.
-    pub intake: Arc<Arrivals>,
+    pub mailboxes: Arc<Arrivals>,
     /// The turn was handed over to the thread on watch.
     pub is_handed_over: Arc<hal::primitive::AtomicBool>,
     /// The thread that has taken the last steps.
     pub steps_by: Last,
     /// Threads that wait for tasks.
     pub waiting: AtomicU32,
-    /// It ranks tasks, if there is one. Then callers leave none at the intake.
+    /// It ranks tasks, if there is one. Then callers leave none in the mailboxes.
     pub policy: Option<Box<Policy>>,
     /// The process that the threads are in.
     pub process: Process,
@@ -100,7 +100,7 @@ impl Shared {
     #[inline]
     pub fn behind_news<'s>(self: &'s Arc<Shared>, held: Held<'s>) -> Held<'s> {
         levels::may_step();
-        if self.intake.has_news() { self.enter_behind_news(held) } else { held }
+        if self.mailboxes.has_news() { self.enter_behind_news(held) } else { held }
     }
 
     /// Tasks that arrive may be ready, and the caller may not look for steps.
@@ -112,7 +112,7 @@ impl Shared {
         self.enter()
     }
 
-    /// Takes the entries of the intake, and the steps that they make possible.
+    /// Takes the entries of the mailboxes, and the steps that they make possible.
     #[inline(never)]
     pub fn look_in(self: &Arc<Shared>) {
         self.look_in_behind(self.enter());

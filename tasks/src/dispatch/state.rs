@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
 use hal::Nanos;
 
-use crate::dispatch::arrivals::{Arrivals, Batch};
+use crate::dispatch::arrivals::{Arrivals, Mail};
 use crate::dispatch::body::{Bodies, Character, Dead, Kinds};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
@@ -47,12 +47,12 @@ pub(crate) struct State {
     pub losing: Option<Cause>,
     pub sleepers: Sleepers,
     /// Tasks that other threads have left for the one with the turn.
-    pub intake: Arc<Arrivals>,
+    pub mailboxes: Arc<Arrivals>,
     /// The batch at hand, while none is.
-    pub batch: Batch,
-    /// Marks of the intake that the device has come to.
+    pub mail: Mail,
+    /// Marks of the mailboxes that the device has come to.
     pub reached: Vec<(u8, Mark)>,
-    /// Nodes that have failed since all of the intake was looked at.
+    /// Nodes that have failed since all mailboxes were looked at.
     pub failed: Vec<(NodeId, Cause)>,
     /// Functions for worker threads that have not ended.
     pub functions: u32,

@@ -46,7 +46,7 @@ impl State {
     /// Whether there may be a step to take.
     #[inline]
     pub fn may_have_step(&self) -> bool {
-        let is_busy = self.flush | (self.may_want != 0) | self.losing.is_some() | self.intake.has_news();
+        let is_busy = self.flush | (self.may_want != 0) | self.losing.is_some() | self.mailboxes.has_news();
         is_busy
             || !self.failed.is_empty()
             || self.has_lifts()
@@ -69,7 +69,7 @@ impl State {
     /// Whether there is something to look at before the ready nodes. Looked at all at once: there is seldom any.
     #[inline(always)]
     pub fn is_disturbed(&self) -> bool {
-        let has_entries = self.intake.has_news() | !self.failed.is_empty();
+        let has_entries = self.mailboxes.has_news() | !self.failed.is_empty();
         let has_lifts = self.graph.has_inherited() | !self.lifts.is_empty();
         self.is_closed | self.flush | (self.may_want != 0) | self.losing.is_some() | has_entries | has_lifts
     }

@@ -14,7 +14,7 @@ pub(crate) const STEPS_MAX: u32 = 256;
 /// The turn, which is a part of the state behind the lock.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
-    /// Changed with the lock held; threads without it see whether there is one that will look into the intake.
+    /// Changed with the lock held; threads without it see whether there is one that will look into the mailboxes.
     is_taken: Arc<AtomicBool>,
     /// It is the turn of the thread on watch, which has not come yet. Only a thread that waits takes it meanwhile: from
     /// any other the state would go from processor to processor. Changed with the lock held, as above.
@@ -84,7 +84,7 @@ pub(crate) trait Steps {
 }
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, or
-/// those of a volley, without the lock, takes that again, and returns how many they were. The thread on watch goes on
+/// those of a batch, without the lock, takes that again, and returns how many they were. The thread on watch goes on
 /// when none are left to this one: a thread that submits one task does not have to dispatch those of all others for
 /// ever. A thread that has nothing else to do says so by `goes_on`, which is asked with the lock held, and takes
 /// another share.

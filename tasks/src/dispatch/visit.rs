@@ -62,7 +62,7 @@ impl Shared {
             // By another thread, or by the one on watch.
             let is_attended = held.turn.is_taken();
             let_go(held);
-            if is_attended || !self.intake.has_late_news() {
+            if is_attended || !self.mailboxes.has_late_news() {
                 return;
             }
             self.look_again(held, visit);
@@ -100,7 +100,7 @@ impl Shared {
         std::mem::forget(held.kit.replace(kit));
         // There was no other step. If no other thread has taken the lock since, there is none behind a launch that is
         // done.
-        let is_alone = is_done && visits == held.visits() && !held.intake.has_news();
+        let is_alone = is_done && visits == held.visits() && !held.mailboxes.has_news();
         if !is_alone && held.may_have_step() {
             self.take_other_steps(held, &mut visit);
         } else {
@@ -150,7 +150,7 @@ impl Shared {
             if other.is_some() {
                 self.take(held, other, visit);
             } else if ahead.count > 0 {
-                taken = self.launch_volley(held, (launching, ahead), copies, visit, visits);
+                taken = self.launch_batch(held, (launching, ahead), copies, visit, visits);
             } else if joins.is_empty() {
                 self.launch_here(held, launching, Joins::NONE, copies, visit);
             } else {

@@ -1,4 +1,4 @@
-//! Threads that wait for tasks: they poll the device themselves for a moment, and the intake all the time.
+//! Threads that wait for tasks: they poll the device themselves for a moment, and the mailboxes all the time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,11 +19,11 @@ const LOOK_HERE_SPAN: Nanos = Nanos::from_us(5);
 const LOOK_HERE_LATEST: Nanos = Nanos::from_us(100);
 /// The time between two such looks.
 const LOOK_SPAN: Nanos = Nanos::from_us(1);
-/// The entries of the intake are left for so long to the thread that has taken the last steps: it has their nodes in
+/// The entries of the mailboxes are left for so long to the thread that has taken the last steps: it has their nodes in
 /// its cache. To bring those to another processor costs twice as much as to report their ends.
 const OTHERS_SPAN: Nanos = Nanos::from_us(2);
 
-/// The entries of the intake that a thread has come across.
+/// The entries of the mailboxes that a thread has come across.
 #[derive(Default)]
 struct News {
     /// None while there are none.
@@ -113,7 +113,7 @@ impl Shared {
         self.awaited(|host| {
             host.wait_until(deadline, &mut || {
                 // This thread has nothing else to do.
-                self.look_at_intake(&mut news);
+                self.look_at_mailboxes(&mut news);
                 is_over()
             })
         })
@@ -128,9 +128,10 @@ impl Shared {
         end
     }
 
-    /// Takes the entries of the intake, if no other thread does. The thread that has taken the last steps goes first.
-    fn look_at_intake(self: &Arc<Shared>, news: &mut News) {
-        if !self.intake.has_news() || self.intake.is_attended() {
+    /// Takes the entries of the mailboxes, if no other thread does. The thread that has taken the last steps goes
+    /// first.
+    fn look_at_mailboxes(self: &Arc<Shared>, news: &mut News) {
+        if !self.mailboxes.has_news() || self.mailboxes.is_attended() {
             news.since = None;
             return;
         }
@@ -157,7 +158,7 @@ impl Shared {
             if is_over() {
                 return true;
             }
-            self.look_at_intake(news);
+            self.look_at_mailboxes(news);
             let now = host.now();
             if now.since(start) >= LOOK_HERE_SPAN || now >= latest {
                 return is_over();
@@ -191,7 +192,7 @@ impl Shared {
     /// or a function may become ready, which the thread on watch would run at once. It tells of errors, too. Returns
     /// whether there were some.
     fn look_at_marks(self: &Arc<Shared>) -> bool {
-        if self.intake.is_attended() {
+        if self.mailboxes.is_attended() {
             return false;
         }
         // Another thread that has it now may be about to do this.

@@ -294,20 +294,20 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
 /// Leaves the marks that the device has come to for the thread that submits or waits: it has the state at hand, and
 /// most often the tasks are its own. Returns whether one has taken them, and then the state is as if this thread had.
 fn report(shared: &Arc<Shared>, reached: &[(u8, Mark)], host: &dyn Host) -> bool {
-    if host.is_virtual() || shared.steps_by.is_this() || !(shared.intake.is_attended() || shared.is_waited_for()) {
+    if host.is_virtual() || shared.steps_by.is_this() || !(shared.mailboxes.is_attended() || shared.is_waited_for()) {
         return false;
     }
-    let (index, mut desk) = shared.intake.inner();
+    let (index, mut mailbox) = shared.mailboxes.inner();
     for &(lane, mark) in reached {
-        desk.batch.reached(lane, mark);
+        mailbox.mail.reached(lane, mark);
     }
-    drop(desk);
-    shared.intake.post(index);
+    drop(mailbox);
+    shared.mailboxes.post(index);
     let until = host.now() + REPORT_SPAN;
-    while shared.intake.has_news_of(index) && host.now() < until {
+    while shared.mailboxes.has_news_of(index) && host.now() < until {
         host.pause();
     }
-    if shared.intake.has_news_of(index) {
+    if shared.mailboxes.has_news_of(index) {
         shared.look_in();
     }
     true

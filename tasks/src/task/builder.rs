@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::dispatch::arrivals::Arrival;
 use crate::dispatch::body::{Character, Kinds};
-use crate::dispatch::intake::Desk;
+use crate::dispatch::mailboxes::Mailbox;
 use crate::dispatch::ranks::{Candidate, Rank};
 use crate::dispatch::shared::{Held, Shared};
 use crate::task::handle::Handle;
@@ -40,7 +40,7 @@ pub struct TaskBuilder<'t, 'n> {
     references: u32,
     kind: Kind,
     device: u8,
-    in_convoy: bool,
+    in_copy_strand: bool,
     announced: bool,
     /// It copies to the device and to the host.
     copies_both_ways: bool,
@@ -80,7 +80,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             references: 0,
             kind,
             device: 0,
-            in_convoy: false,
+            in_copy_strand: false,
             announced: false,
             copies_both_ways: false,
             priority,
@@ -101,10 +101,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         self
     }
 
-    /// It is a copy that goes behind the others of its kind ([`Spec::in_convoy`]).
+    /// It is a copy that goes behind the others of its kind ([`Spec::in_copy_strand`]).
     #[doc(hidden)]
-    pub fn in_convoy(mut self) -> TaskBuilder<'t, 'n> {
-        self.in_convoy = true;
+    pub fn in_copy_strand(mut self) -> TaskBuilder<'t, 'n> {
+        self.in_copy_strand = true;
         self
     }
 
@@ -190,7 +190,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// Submits the task, and dispatches it if it is ready.
     pub fn submit(self) -> Result<Handle, Error> {
-        if self.shared.intake.is_attended() && self.is_plain() {
+        if self.shared.mailboxes.is_attended() && self.is_plain() {
             return self.submit_beside();
         }
         self.submit_here()
@@ -218,24 +218,24 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// Leaves the task to the thread that has the turn, which takes it without being waited for.
     #[inline(never)]
     fn submit_beside(self) -> Result<Handle, Error> {
-        let (shared, intake) = (self.shared, &self.shared.intake);
+        let (shared, mailboxes) = (self.shared, &self.shared.mailboxes);
         let is_known = shared.process.is_this() && shared.layer().priorities().contains(self.priority);
         let is_known = is_known && usize::from(self.device) < shared.layers.len();
         if !is_known {
             return self.submit_here();
         }
-        // Looked at with the desk at hand: a task that fails later finds this one there.
+        // Looked at with the mailbox at hand: a task that fails later finds this one there.
         let may_follow = |first: &Handle| Self::may_follow(first, |first| first.is_of(shared));
-        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.after[0].is_none_or(may_follow);
-        let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
+        let may_leave = |mailbox: &Mailbox<_, _>| !mailbox.is_closed && self.after[0].is_none_or(may_follow);
+        let Some((index, mut mailbox, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
         let character = self.character();
         let TaskBuilder { set, name, work, after, kind, device, priority, .. } = self;
         if let Work::Launch(work) = work {
             let (after, set) = (after[0].map(Handle::node), set.id());
-            desk.batch.submit(Arrival { node, after, set, kind, device, priority, character, work }, name);
+            mailbox.mail.submit(Arrival { node, after, set, kind, device, priority, character, work }, name);
         }
-        drop(desk);
-        if intake.post(index) {
+        drop(mailbox);
+        if mailboxes.post(index) {
             shared.look_in();
         }
         Ok(Handle::new(node, outcome))
@@ -294,8 +294,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
-        let &TaskBuilder { kind, priority, name, references, device, in_convoy, .. } = self;
-        Spec { kind, priority, name, after, references, device, in_convoy }
+        let &TaskBuilder { kind, priority, name, references, device, in_copy_strand, .. } = self;
+        Spec { kind, priority, name, after, references, device, in_copy_strand }
     }
 
     #[inline]

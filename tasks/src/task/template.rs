@@ -20,7 +20,7 @@ use crate::work::function::{More, Steps, WorkResult};
 use crate::work::graphs::Graphs;
 use crate::work::lane::{Lane, Submitted};
 use crate::work::replay::{Does, Run};
-use crate::work::span::plan::Plan;
+use crate::work::span::plan::SpanPlan;
 use crate::work::span::{Course, Span};
 
 /// A replay as errors name it.
@@ -168,7 +168,7 @@ struct Spanned {
     /// It is a chain whose copies go both ways.
     copies_both_ways: bool,
     /// Its plan, and for how many lanes that is.
-    plan: OnceLock<(u8, Arc<Plan>)>,
+    plan: OnceLock<(u8, Arc<SpanPlan>)>,
 }
 
 impl Spanned {
@@ -193,11 +193,11 @@ impl Spanned {
     }
 
     /// The plan for so many lanes. One that is too long is none: each kernel that others wait for has an event.
-    fn plan(&self, lanes: u8) -> Option<Arc<Plan>> {
+    fn plan(&self, lanes: u8) -> Option<Arc<SpanPlan>> {
         if self.before.is_empty() {
             return None;
         }
-        let new = || Arc::new(Plan::new(&self.before, lanes));
+        let new = || Arc::new(SpanPlan::new(&self.before, lanes));
         let (of, plan) = self.plan.get_or_init(|| (lanes, new()));
         let plan = if *of == lanes { Arc::clone(plan) } else { new() };
         (plan.events() <= EVENTS_MAX).then_some(plan)
@@ -307,7 +307,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
 
     /// That of its one task, if it is one.
     #[inline]
-    fn plan(&self) -> Option<Arc<Plan>> {
+    fn plan(&self) -> Option<Arc<SpanPlan>> {
         let shared = self.tasks.shared();
         if shared.has_spans { self.template.span.plan(shared.of_a_group) } else { None }
     }
@@ -396,7 +396,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     }
 
     /// As one task.
-    fn span(self, plan: Arc<Plan>) -> TaskBuilder<'r, 'r> {
+    fn span(self, plan: Arc<SpanPlan>) -> TaskBuilder<'r, 'r> {
         let Replay { template, tasks, arguments, priority, device, announced, after } = self;
         let Template { stretch, does, span: spanned, graphs } = template;
         let first = stretch.nodes().next().expect("a span has steps");

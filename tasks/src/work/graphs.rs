@@ -5,9 +5,9 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use doors::forks::Process;
 use hal::locks::lock;
 use hal::{Driver, Graph, GraphExec};
+use os::forks::Process;
 
 /// So often a graph of a group cannot be made before all its replays go by calls. At the first time the driver or a
 /// library may load something, which it cannot do in a capture.

@@ -20,7 +20,7 @@ use crate::work::caught::caught;
 use crate::work::function::{Launches, More, Replays, Steps, WorkResult};
 use crate::work::graphs::Graphs;
 use crate::work::lane::{Beside, Call, Calls, Group, Lane};
-use crate::work::span::plan::{FORK, NONE, Placed, Plan};
+use crate::work::span::plan::{FORK, NONE, Placed, SpanPlan};
 
 /// One replay of a span.
 pub(crate) struct Span<S> {
@@ -43,7 +43,7 @@ impl<S: Steps + 'static> Replays for Span<S> {
 
 /// How far a replay has come.
 pub(crate) struct Course {
-    plan: Arc<Plan>,
+    plan: Arc<SpanPlan>,
     template: Arc<Template>,
     /// The graphs of the template, if this replay may be a launch of one of them.
     graphs: Option<Arc<Graphs>>,
@@ -99,7 +99,7 @@ struct Pass<'p, 'l> {
 
 impl Course {
     /// If the template is fixed, with its graphs, unless these steps can be none.
-    pub fn new(plan: Arc<Plan>, template: Arc<Template>, fixed: Option<Option<Arc<Graphs>>>) -> Course {
+    pub fn new(plan: Arc<SpanPlan>, template: Arc<Template>, fixed: Option<Option<Arc<Graphs>>>) -> Course {
         let (lanes, copies, goes_by_calls) = (Beside::default(), SmallVec::new(), fixed.is_none());
         let graphs = fixed.flatten();
         Course {
@@ -299,7 +299,7 @@ impl<'l> Pass<'_, 'l> {
     }
 
     /// The lane of the task waits for those beside it.
-    fn join(&mut self, plan: &Plan) -> hal::Result<()> {
+    fn join(&mut self, plan: &SpanPlan) -> hal::Result<()> {
         for end in plan.ends() {
             if end.is_recorded_last {
                 self.record(self.stream(end.lane), end.event)?;

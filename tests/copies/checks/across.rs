@@ -8,11 +8,11 @@ use overtake::copy::Plan;
 use overtake::{Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, same};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BULK_BYTES: u64 = 512 << 10;
@@ -42,10 +42,10 @@ impl Place {
         Ok(Place { context, overtake, low, high, host, device })
     }
 
-    /// Bulk that has not begun: its stream stands at a gate, so its ticket stays out.
+    /// Bulk that has not begun: its stream stands at a gate, so its fence stays out.
     fn bulk(&self, rig: &Rig) -> Outcome {
         rig.driver().context_set_current(Some(self.context))?;
-        let bulk = doors::htod(&self.low, self.device, &self.host, BULK_BYTES)?;
+        let bulk = raw::htod(&self.low, self.device, &self.host, BULK_BYTES)?;
         same("the plan of bulk", &bulk.plan(), &Plan::Kernel { raises: false })
     }
 
@@ -73,13 +73,13 @@ fn is_in_order(rig: &Rig, first: &Place, second: &Place, current: Option<Context
     stayed
 }
 
-/// Tickets belong to a context. An urgent copy lifts no copy of its own context because a copy with the same ticket is
+/// Fences belong to a context. An urgent copy lifts no copy of its own context because a copy with the same fence is
 /// before it in the other.
 fn is_not_mistaken(rig: &Rig, one: &Place, other: &Place) -> Outcome {
     let gates = [rig.gate(one.low.raw())?, rig.gate(other.low.raw())?];
     [one, other].into_iter().try_for_each(|place| place.bulk(rig))?;
     other.high.wait_for(&one.low)?;
-    let urgent = doors::htod(&other.high, other.device, &other.host, URGENT_BYTES)?;
+    let urgent = raw::htod(&other.high, other.device, &other.host, URGENT_BYTES)?;
     same("copies that were lifted", &other.overtake.statistics().boosts, &0)?;
     gates.iter().for_each(crate::word::Gate::open);
     Ok(urgent.wait()?)

@@ -7,11 +7,11 @@ use overtake::copy::{Plan, Request};
 
 use super::guard::options;
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Batches of more pieces than one launch takes, of sizes that leave remainders of granules.
@@ -41,7 +41,7 @@ pub fn of_small_copies(rig: &Rig) -> Outcome {
 }
 
 fn by_kernel(stream: &PriorityStream, requests: &[Request]) -> Outcome {
-    let copied = doors::unordered(stream, requests)?;
+    let copied = raw::unordered(stream, requests)?;
     ensure!(matches!(copied.plan(), Plan::Kernel { .. }), "{:?}", copied.plan());
     Ok(())
 }
@@ -78,6 +78,6 @@ impl Pieces {
         target: impl Fn(u64) -> (Side<'a>, u64),
         source: impl Fn(u64) -> (Side<'a>, u64),
     ) -> Vec<Request> {
-        self.pieces.iter().map(|(at, size)| doors::request(target(*at), source(*at), *size)).collect()
+        self.pieces.iter().map(|(at, size)| raw::request(target(*at), source(*at), *size)).collect()
     }
 }

@@ -9,11 +9,11 @@ use overtake::{Overtake, PriorityStream};
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
@@ -82,8 +82,8 @@ pub fn a_batch_beyond_device_memory(rig: &Rig) -> Outcome {
     let memory = Memory::new(rig)?;
     let fits = to_device(memory.long_device, &memory.host, BYTES);
     let pair = |bytes| [fits, to_device(memory.device, &memory.long_host, bytes)];
-    refused("beyond", doors::unordered(&low, &pair(BYTES + 16)), &[Code::NOT_SUPPORTED])?;
-    same("the plan", &doors::unordered(&low, &pair(BYTES))?.plan(), &Plan::Kernel { raises: false })?;
+    refused("beyond", raw::unordered(&low, &pair(BYTES + 16)), &[Code::NOT_SUPPORTED])?;
+    same("the plan", &raw::unordered(&low, &pair(BYTES))?.plan(), &Plan::Kernel { raises: false })?;
     low.synchronize()?;
     same_bytes("the neighbour", &rig.download(memory.neighbour, low.raw())?, &[5; BYTES as usize])?;
     bed::at_rest(rig, &overtake)
@@ -107,7 +107,7 @@ fn are_refused(rig: &Rig, requests: impl Fn(&Memory) -> Vec<Request>) -> Outcome
         let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
         let memory = Memory::new(rig)?;
         for request in requests(&memory) {
-            refused(&format!("{request:?}"), doors::batch(&low, &[request]), &[Code::INVALID_VALUE])?;
+            refused(&format!("{request:?}"), raw::batch(&low, &[request]), &[Code::INVALID_VALUE])?;
         }
         works(rig, &overtake, &low, &memory)?;
     }
@@ -121,7 +121,7 @@ fn works(rig: &Rig, overtake: &Overtake, low: &PriorityStream, memory: &Memory) 
         rectangle(memory.device, &memory.host, ROWS),
         rectangle_back(&memory.host, memory.device, ROWS),
     ];
-    for handle in doors::batch(low, &fitting)? {
+    for handle in raw::batch(low, &fitting)? {
         same("the plan", &handle.plan(), &Plan::Kernel { raises: false })?;
         handle.wait()?;
     }

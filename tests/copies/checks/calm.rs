@@ -6,9 +6,9 @@ use overtake::options::CalmOptions;
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
+use crate::raw;
 use crate::rig::Rig;
 use crate::streams::{Streams, URGENT_BYTES};
 
@@ -32,7 +32,7 @@ impl Streams<'_> {
 
     /// The plan of a bulk copy to the device that may still be under way.
     fn bulk(&self, bytes: u64) -> Result<Plan, Failure> {
-        Ok(doors::htod(&self.bulk, self.device, &self.host, bytes)?.plan())
+        Ok(raw::htod(&self.bulk, self.device, &self.host, bytes)?.plan())
     }
 }
 
@@ -69,7 +69,7 @@ pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
     bed.rest()?;
     same("bulk that is too large", &bed.bulk(3 * BULK_BYTES)?, &BY_KERNEL)?;
     bed.rest()?;
-    doors::dtoh(&bed.urgent, &bed.host, bed.device, URGENT_BYTES)?;
+    raw::dtoh(&bed.urgent, &bed.host, bed.device, URGENT_BYTES)?;
     bed.urgent.synchronize()?;
     same("bulk after an urgent copy the other way", &bed.bulk(BULK_BYTES)?, &CALM)?;
     bed.rest()?;
@@ -93,7 +93,7 @@ pub fn not_of_the_legacy_stream(rig: &Rig) -> Outcome {
     for handle in [Stream::DEFAULT, Stream::LEGACY] {
         let legacy = bed.overtake.adopt(handle, level(1))?;
         bed.calm_down();
-        let copy = doors::htod(&legacy, bed.device, &bed.host, BULK_BYTES)?;
+        let copy = raw::htod(&legacy, bed.device, &bed.host, BULK_BYTES)?;
         same("bulk of the legacy stream in the calm", &copy.plan(), &BY_KERNEL)?;
         legacy.synchronize()?;
         bed.rest()?;

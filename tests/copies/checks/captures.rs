@@ -4,9 +4,9 @@ use hal::CaptureMode;
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Outcome, same};
 use crate::lane::level;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
@@ -32,17 +32,17 @@ fn in_mode(rig: &Rig, mode: CaptureMode) -> Outcome {
         let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
         let spin = rig.kernels()?.spin;
         for stream in [&low, &high, &low, &high] {
-            doors::spin(rig.driver(), spin, 50_000, stream.raw())?;
+            raw::spin(rig.driver(), spin, 50_000, stream.raw())?;
             let copies =
-                [doors::htod(stream, memory.1, &memory.0, BYTES)?, doors::dtoh(stream, &memory.0, memory.1, 64 << 10)?];
+                [raw::htod(stream, memory.1, &memory.0, BYTES)?, raw::dtoh(stream, &memory.0, memory.1, 64 << 10)?];
             kept("copying")?;
             copies.iter().try_for_each(|copy| copy.wait())?;
             kept("waiting")?;
         }
-        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        raw::htod(&low, memory.1, &memory.0, BYTES)?;
         overtake.freeing(memory.1.at(0));
         kept("freeing")?;
-        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        raw::htod(&low, memory.1, &memory.0, BYTES)?;
         drop(overtake.blocking());
         kept("blocking")?;
         [&low, &high].iter().try_for_each(|stream| stream.synchronize())?;

@@ -8,10 +8,10 @@ use overtake::Options;
 use overtake::copy::{Plan, Reason};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, same};
 use crate::lane::level;
 use crate::place::{Block, Extent, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 const FRAME_BYTES: u64 = 512 << 10;
@@ -32,11 +32,11 @@ pub fn not_the_other_engine(rig: &Rig) -> Outcome {
     let streams = [overtake.adopt_plain(rig.stream()?), overtake.adopt_plain(rig.stream()?)];
     for stream in [&streams[0], &streams[1], &streams[0]] {
         for (to_device, frame, to_host, result) in [named, inferred] {
-            let frame = doors::boxed(stream, block(to_device), block(frame), extent, None)?;
+            let frame = raw::boxed(stream, block(to_device), block(frame), extent, None)?;
             same("a frame", &frame.plan(), &ALONE)?;
-            let frame = doors::linear(stream, (to_device, 0), (Side::UnifiedHost(&sent), 0), FRAME_BYTES, None)?;
+            let frame = raw::linear(stream, (to_device, 0), (Side::UnifiedHost(&sent), 0), FRAME_BYTES, None)?;
             same("a frame without rows", &frame.plan(), &ALONE)?;
-            let result = doors::linear(stream, (to_host, 0), (result, 0), RESULT_BYTES, Some(level(2)))?;
+            let result = raw::linear(stream, (to_host, 0), (result, 0), RESULT_BYTES, Some(level(2)))?;
             same("a result", &result.plan(), &ALONE)?;
             result.wait()?;
         }
@@ -51,21 +51,15 @@ pub fn not_its_own_stream(rig: &Rig) -> Outcome {
     let stream = overtake.adopt_plain(rig.stream()?);
     for _ in 0..2 {
         for (bytes, priority) in [(FRAME_BYTES, 1), (RESULT_BYTES, 3)] {
-            let copy = doors::linear(
-                &stream,
-                (Side::Device(device), 0),
-                (Side::Host(&host), 0),
-                bytes,
-                Some(level(priority)),
-            )?;
+            let copy =
+                raw::linear(&stream, (Side::Device(device), 0), (Side::Host(&host), 0), bytes, Some(level(priority)))?;
             same("a copy of the only stream", &copy.plan(), &ALONE)?;
         }
     }
     let other = overtake.adopt_plain(rig.stream()?);
-    let beside = doors::htod(&other, device, &host, FRAME_BYTES)?;
+    let beside = raw::htod(&other, device, &host, FRAME_BYTES)?;
     same("bulk of another stream", &beside.plan(), &Plan::Kernel { raises: false })?;
-    let urgent =
-        doors::linear(&stream, (Side::Device(device), 0), (Side::Host(&host), 0), RESULT_BYTES, Some(level(3)))?;
+    let urgent = raw::linear(&stream, (Side::Device(device), 0), (Side::Host(&host), 0), RESULT_BYTES, Some(level(3)))?;
     same("an urgent copy, now that there is another", &urgent.plan(), &Plan::Urgent)?;
     other.synchronize()?;
     stream.synchronize()?;

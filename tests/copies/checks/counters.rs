@@ -6,9 +6,9 @@ use overtake::{Options, Overtake};
 
 use super::guard::{self, BYTES, Filled};
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::{Lane, level};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Counts shortly before half the range, where signed comparisons change their sign, and before its end.
@@ -31,9 +31,9 @@ pub fn launches(rig: &Rig) -> Outcome {
         let (there, back, between) = (rig.pinned(BYTES)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
         for content in 1..9 {
             there.write(0, &vec![content; BYTES as usize]);
-            let bulk = doors::htod(&low, between, &there, BYTES)?;
+            let bulk = raw::htod(&low, between, &there, BYTES)?;
             same("the plan", &bulk.plan(), &Plan::Kernel { raises: false })?;
-            doors::dtoh(&low, &back, between, BYTES)?;
+            raw::dtoh(&low, &back, between, BYTES)?;
             low.synchronize()?;
             same_bytes("the bytes that came back", &back.read_all(), &vec![content; BYTES as usize])?;
         }
@@ -57,18 +57,18 @@ pub fn take_overs(rig: &Rig) -> Outcome {
     })
 }
 
-/// Tickets of one slot, one after the other: none is done before its copy, and all stay done.
-pub fn tickets(rig: &Rig) -> Outcome {
+/// Fences of one slot, one after the other: none is done before its copy, and all stay done.
+pub fn fences(rig: &Rig) -> Outcome {
     across(
         rig,
-        || bed::small_options().with_profile(|profile| profile.ticket_every = 1),
+        || bed::small_options().with_profile(|profile| profile.fence_every = 1),
         |overtake| {
             let (_low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
             let (host, device) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
             let mut earlier = Vec::new();
             for _ in 0..8 {
                 let gate = rig.gate(high.raw())?;
-                let copy = doors::htod(&high, device, &host, 40 << 10)?;
+                let copy = raw::htod(&high, device, &host, 40 << 10)?;
                 same("the copy behind a gate is done", &copy.is_done()?, &false)?;
                 gate.open();
                 copy.wait()?;

@@ -5,9 +5,9 @@ use overtake::options::Transport;
 use overtake::{Direction, Expected, PriorityStream};
 
 use crate::bed::{self, DIRECTIONS};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
+use crate::raw;
 use crate::rig::Rig;
 use crate::streams::Streams;
 
@@ -31,8 +31,8 @@ impl Streams<'_> {
     /// The plans of two copies, to the device and to the host.
     fn plans(&self, stream: &PriorityStream, bytes: u64) -> Result<[Plan; 2], Failure> {
         let plans = [
-            doors::htod(stream, self.device, &self.host, bytes)?.plan(),
-            doors::dtoh(stream, &self.host, self.device, bytes)?.plan(),
+            raw::htod(stream, self.device, &self.host, bytes)?.plan(),
+            raw::dtoh(stream, &self.host, self.device, bytes)?.plan(),
         ];
         stream.synchronize()?;
         bed::at_rest(self.rig, &self.overtake)?;

@@ -8,11 +8,11 @@ use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::{Lane, level};
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 use crate::word::Gate;
 
@@ -114,9 +114,9 @@ impl<'a> Filled<'a> {
         let rig = self.rig;
         rig.htod_now((self.target, 0), &vec![0; BYTES as usize])?;
         self.source.write(0, &vec![content; BYTES as usize]);
-        doors::fill(rig.driver(), self.wait, word.0, self.beside)?;
+        raw::fill(rig.driver(), self.wait, word.0, self.beside)?;
         rig.driver().host().sleep(hal::Nanos::from_us(200));
-        let bulk = (0..copies).map(|_| Ok(doors::htod(&self.stream, self.target, &self.source, BYTES)?));
+        let bulk = (0..copies).map(|_| Ok(raw::htod(&self.stream, self.target, &self.source, BYTES)?));
         bulk.collect()
     }
 
@@ -156,7 +156,7 @@ impl<'a> Filled<'a> {
 
     /// Queues a copy back to the host, which goes by kernel too.
     pub fn bring_back(&self) -> Result<CopyHandle, Failure> {
-        Ok(doors::dtoh(&self.stream, &self.back, self.target, BYTES)?)
+        Ok(raw::dtoh(&self.stream, &self.back, self.target, BYTES)?)
     }
 
     /// Queues a small plain copy over the first bytes of the bulk copy.
@@ -343,7 +343,7 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let lows = (0..3).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
     let mut lows = lows.collect::<Result<Vec<_>, Failure>>()?;
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
-    let copy = |stream: &PriorityStream| doors::htod(stream, memory.1, &memory.0, BYTES);
+    let copy = |stream: &PriorityStream| raw::htod(stream, memory.1, &memory.0, BYTES);
     let gates = [rig.gate(lows[0].raw())?, rig.gate(lows[1].raw())?];
     let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Occupied));
     let plans = |expected: [Plan; 3]| -> Outcome {
@@ -381,20 +381,20 @@ pub fn default_streams(rig: &Rig) -> Outcome {
         let legacy = overtake.adopt(stream, level(1))?;
         let (there, back) = (rig.pinned_of(&vec![7; BYTES as usize])?, rig.pinned(BYTES)?);
         let between = rig.buffer(BYTES)?;
-        doors::htod(&legacy, between, &there, BYTES)?;
-        doors::linear(&legacy, (Side::Host(&back), 0), (Side::Device(between), 0), BYTES, None)?;
+        raw::htod(&legacy, between, &there, BYTES)?;
+        raw::linear(&legacy, (Side::Host(&back), 0), (Side::Device(between), 0), BYTES, None)?;
         legacy.synchronize()?;
         same_bytes("the bytes that came back", &back.read_all(), &vec![7; BYTES as usize])?;
     }
     let gate = rig.gate(Stream::PER_THREAD)?;
     let mine = overtake.adopt(Stream::PER_THREAD, level(1))?;
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
-    let held = doors::htod(&mine, memory.1, &memory.0, BYTES)?;
+    let held = raw::htod(&mine, memory.1, &memory.0, BYTES)?;
     let (its, other, context) = (Arc::clone(&overtake), (rig.pinned(BYTES)?, rig.buffer(BYTES)?), rig.context());
     let thread = rig.spawn("another thread", move |driver| {
         driver.context_set_current(Some(context))?;
         let its = its.adopt(Stream::PER_THREAD, level(1))?;
-        doors::htod(&its, other.1, &other.0, BYTES)?;
+        raw::htod(&its, other.1, &other.0, BYTES)?;
         Ok(its.synchronize()?)
     });
     rig.join(thread)?;
@@ -412,7 +412,7 @@ pub fn behind_a_copy_that_is_made(rig: &Rig) -> Outcome {
     let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let (source, target, host) = (rig.pinned(LARGE_BYTES)?, rig.buffer(LARGE_BYTES)?, rig.driver().host());
     for _ in 0..3 {
-        let copy = doors::htod(&low, target, &source, LARGE_BYTES)?;
+        let copy = raw::htod(&low, target, &source, LARGE_BYTES)?;
         same("the plan", &copy.plan(), &Plan::Kernel { raises: false })?;
     }
     host.sleep(hal::Nanos::from_us(200));

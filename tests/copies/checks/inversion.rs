@@ -6,9 +6,9 @@ use overtake::options::Transport;
 use overtake::{Direction, Options};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure};
 use crate::lane::level;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::{Traffic, done_within, is_done};
 
@@ -33,16 +33,16 @@ fn chain(rig: &Rig, transport: Transport, depth: u8, urgent_bytes: u64) -> Outco
     let (low, middle, high) = (low??, middle??, high??);
     let memory = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
     let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
-    let bulk = doors::htod(&low, memory.1, &memory.0, BULK_BYTES)?;
+    let bulk = raw::htod(&low, memory.1, &memory.0, BULK_BYTES)?;
     ensure!(!done_within(rig, &bulk, Nanos::from_ms(3))?, "bulk passes urgent traffic anyway, so this shows nothing");
     let mut last = &low;
     if depth == 3 {
         middle.wait_for(last)?;
-        doors::htod(&middle, memory.1, &memory.0, BULK_BYTES / 4)?;
+        raw::htod(&middle, memory.1, &memory.0, BULK_BYTES / 4)?;
         last = &middle;
     }
     high.wait_for(last)?;
-    let urgent = doors::htod(&high, memory.1, &memory.0, urgent_bytes)?;
+    let urgent = raw::htod(&high, memory.1, &memory.0, urgent_bytes)?;
     let done = done_within(rig, &urgent, Nanos::from_ms(30))?;
     ensure!(!done || is_done(&bulk)?, "the urgent copy overtook its dependency");
     let going_on = traffic.stop();

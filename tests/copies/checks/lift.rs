@@ -6,10 +6,10 @@ use overtake::options::Transport;
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::place::Side;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::{Traffic, done_within, is_done};
 
@@ -32,7 +32,7 @@ fn bulk(rig: &Rig, overtake: &Overtake) -> Result<PriorityStream, Failure> {
 }
 
 fn copy(rig: &Rig, stream: &PriorityStream) -> Result<CopyHandle, Failure> {
-    Ok(doors::htod(stream, rig.buffer(BULK_BYTES)?, &*rig.pinned(BULK_BYTES)?, BULK_BYTES)?)
+    Ok(raw::htod(stream, rig.buffer(BULK_BYTES)?, &*rig.pinned(BULK_BYTES)?, BULK_BYTES)?)
 }
 
 fn is_held(rig: &Rig, what: &str, copy: &CopyHandle) -> Outcome {
@@ -107,7 +107,7 @@ pub fn its_own_stream_too(rig: &Rig) -> Outcome {
     let first = copy(rig, &low)?;
     let (host, device) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
     let (to, from) = ((Side::Device(device), 0), (Side::Host(&host), 0));
-    let second = doors::linear(&low, to, from, BULK_BYTES, Some(level(2)))?;
+    let second = raw::linear(&low, to, from, BULK_BYTES, Some(level(2)))?;
     let third = copy(rig, &low)?;
     is_held(rig, "the first copy", &first)?;
     same("the effect on the second", &second.lift(level(3))?, &Lift::Copy)?;

@@ -10,11 +10,11 @@ use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
 use crate::checks::lift::relentless;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::{Traffic, done_within, is_done};
 
@@ -53,7 +53,7 @@ impl Bulk {
     }
 
     fn copy(&self) -> Result<CopyHandle, Failure> {
-        Ok(doors::htod(&self.stream, self.target, &self.source, BULK_BYTES)?)
+        Ok(raw::htod(&self.stream, self.target, &self.source, BULK_BYTES)?)
     }
 }
 
@@ -114,9 +114,9 @@ fn median(spans: impl Iterator<Item = Nanos>) -> Nanos {
     spans[spans.len() / 2]
 }
 
-/// A real device takes longer than estimated for copies that share its link: each has a ticket.
+/// A real device takes longer than estimated for copies that share its link: each has a fence.
 fn tracked(options: Options) -> Options {
-    options.with_profile(|profile| (profile.chunk_max, profile.ticket_every) = (Nanos::from_us(45), 1))
+    options.with_profile(|profile| (profile.chunk_max, profile.fence_every) = (Nanos::from_us(45), 1))
 }
 
 fn rounds(rig: &Rig) -> usize {

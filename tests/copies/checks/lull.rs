@@ -11,7 +11,7 @@ use crate::lane::level;
 use crate::place::Side;
 use crate::rig::Rig;
 use crate::streams::{LONG, Streams, URGENT_BYTES};
-use crate::{bed, doors};
+use crate::{bed, raw};
 
 const BULK_BYTES: u64 = 512 << 10;
 const ALONE: Plan = Plan::Native(Reason::Alone);
@@ -27,7 +27,7 @@ fn streams<'a>(rig: &'a Rig, change: impl FnOnce(&mut Options)) -> Result<Stream
 
 impl Streams<'_> {
     fn bulk_plan(&self) -> Result<Plan, Failure> {
-        Ok(doors::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan())
+        Ok(raw::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan())
     }
 }
 
@@ -40,7 +40,7 @@ pub fn ends_with_bulk(rig: &Rig) -> Outcome {
         same("bulk", &bed.bulk_plan()?, &BY_KERNEL)?;
         rig.driver().host().sleep(LONG);
         same(&format!("an urgent copy beside bulk, round {round}"), &bed.urgent_plan()?, &Plan::Urgent)?;
-        let back = doors::dtoh(&bed.urgent, &bed.host, bed.device, URGENT_BYTES)?.plan();
+        let back = raw::dtoh(&bed.urgent, &bed.host, bed.device, URGENT_BYTES)?.plan();
         same("an urgent copy the other way", &back, &ALONE)?;
         gate.open();
         bed.wait_for_lull()?;
@@ -71,7 +71,7 @@ pub fn leaves_its_own_calm(rig: &Rig) -> Outcome {
     let mixed = bed.overtake.adopt_plain(rig.stream()?);
     let plan = |bytes, of| -> Result<Plan, Failure> {
         let (to, from) = ((Side::Device(bed.device), 0), (Side::Host(&bed.host), 0));
-        Ok(doors::linear(&mixed, to, from, bytes, Some(level(of)))?.plan())
+        Ok(raw::linear(&mixed, to, from, bytes, Some(level(of)))?.plan())
     };
     rig.driver().host().sleep(after + LONG);
     // Before the watcher has seen the urgent copy, and afterwards.

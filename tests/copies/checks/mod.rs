@@ -71,7 +71,7 @@ const PLAIN: &[Case] = table! { plain;
     contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
     across: contexts_of_one_device;
     expected: two_owners by_direction quiet_streams unknown_priorities;
-    counters: launches take_overs tickets channel_operations bytes;
+    counters: launches take_overs fences channel_operations bytes;
     guard: bytes ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
         ends_when_the_queues_are_free;
@@ -96,7 +96,7 @@ const PLAIN: &[Case] = table! { plain;
 const MODEL_ONLY: &[Case] = table! { model_only;
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
-    requests: tickets_serve_several;
+    requests: fences_serve_several;
     calm: is_a_short_wait;
     lull: is_no_calm leaves_its_own_calm;
     guard: behind_a_copy_that_is_made;

@@ -5,9 +5,9 @@ use overtake::options::Transport;
 use overtake::{Direction, PriorityStream};
 
 use crate::bed::{self, DIRECTIONS};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::{Traffic, done_within};
 
@@ -50,8 +50,8 @@ fn finishing_times(
         let bytes = bytes >> index;
         let (host, device) = (rig.pinned(bytes)?, rig.buffer(bytes)?);
         match direction {
-            Direction::DeviceToHost => doors::dtoh(stream, &host, device, bytes)?,
-            _ => doors::htod(stream, device, &host, bytes)?,
+            Direction::DeviceToHost => raw::dtoh(stream, &host, device, bytes)?,
+            _ => raw::htod(stream, device, &host, bytes)?,
         };
         let end = rig.event_with(EventFlags::DEFAULT)?;
         driver.event_record(end, stream.raw())?;
@@ -73,7 +73,7 @@ pub fn starvation_bound(rig: &Rig) -> Outcome {
             let low = overtake.adopt(rig.stream()?, level(1))?;
             let memory = (rig.pinned(16 * MIB)?, rig.buffer(16 * MIB)?);
             let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, MIB)?;
-            let bulk = doors::htod(&low, memory.1, &memory.0, 16 * MIB)?;
+            let bulk = raw::htod(&low, memory.1, &memory.0, 16 * MIB)?;
             let done = done_within(rig, &bulk, Nanos::from_ms(25))?;
             let going_on = traffic.stop();
             ensure!(done == passes, "{transport:?}: bulk with a share of {share} has {}come through", not(done));

@@ -6,11 +6,11 @@ use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::place;
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::is_done;
 
@@ -28,11 +28,11 @@ pub fn pageable(rig: &Rig) -> Outcome {
     for stream in [&low, &high] {
         let sent = prng.bytes(BYTES);
         let mut source = sent.clone();
-        let handle = doors::htod_pageable(stream, (buffer, 0), &source)?;
+        let handle = raw::htod_pageable(stream, (buffer, 0), &source)?;
         source.fill(0);
         same("the plan", &handle.plan(), &Plan::Native(Reason::Pageable))?;
         let mut target = vec![0; BYTES as usize];
-        doors::dtoh_pageable(stream, &mut target, (buffer, 0))?;
+        raw::dtoh_pageable(stream, &mut target, (buffer, 0))?;
         same_bytes("there and back", &target, &sent)?;
     }
     Ok(())
@@ -45,14 +45,14 @@ pub fn capture(rig: &Rig) -> Outcome {
     let (driver, memory) = (rig.driver(), (rig.pinned_of(&[7; BYTES as usize])?, rig.buffer_of(&[1; BYTES as usize])?));
     for stream in [&low, &high] {
         driver.stream_begin_capture(stream.raw(), CaptureMode::Relaxed)?;
-        let handle = doors::htod(stream, memory.1, &memory.0, BYTES)?;
+        let handle = raw::htod(stream, memory.1, &memory.0, BYTES)?;
         same("the plan", &handle.plan(), &Plan::Native(Reason::Capturing))?;
         same("the status", &driver.stream_capture_status(stream.raw())?, &CaptureStatus::Active)?;
         let graph = driver.stream_end_capture(stream.raw())?;
         driver.graph_destroy(graph)?;
         same_bytes("nothing ran", &rig.download(memory.1, rig.stream()?)?, &[1; BYTES as usize])?;
     }
-    let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+    let handle = raw::htod(&low, memory.1, &memory.0, BYTES)?;
     same("the plan after the capture", &handle.plan(), &Plan::Kernel { raises: false })?;
     handle.wait()?;
     same_bytes("it ran", &rig.download(memory.1, low.raw())?, &[7; BYTES as usize])
@@ -66,12 +66,12 @@ pub fn beside_a_capture(rig: &Rig) -> Outcome {
         let (driver, captured) = (rig.driver(), rig.stream()?);
         let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
         let spin = rig.kernels()?.spin;
-        doors::spin(driver, spin, 100_000, high.raw())?;
+        raw::spin(driver, spin, 100_000, high.raw())?;
         driver.stream_begin_capture(captured, CaptureMode::Global)?;
         rig.htod((memory.1, 0), (&memory.0, 0), BYTES, captured)?;
-        doors::htod(&low, memory.1, &memory.0, BYTES)?;
-        doors::htod(&high, memory.1, &memory.0, BYTES)?;
-        doors::dtoh(&high, &memory.0, memory.1, BYTES)?;
+        raw::htod(&low, memory.1, &memory.0, BYTES)?;
+        raw::htod(&high, memory.1, &memory.0, BYTES)?;
+        raw::dtoh(&high, &memory.0, memory.1, BYTES)?;
         same("the capture", &driver.stream_capture_status(captured)?, &CaptureStatus::Active)?;
         let graph = driver.stream_end_capture(captured)?;
         driver.graph_destroy(graph)?;
@@ -88,9 +88,9 @@ pub fn reasons(rig: &Rig) -> Outcome {
         let overtake = bed::open(rig, options)?;
         let low = overtake.adopt(rig.stream()?, level(1))?;
         let _high = with_urgent.then(|| overtake.adopt(rig.stream()?, level(3)).map_err(Failure::from)).transpose()?;
-        let request = doors::request((place::Side::Device(memory.1), 0), (place::Side::Host(&memory.0), 0), BYTES);
+        let request = raw::request((place::Side::Device(memory.1), 0), (place::Side::Host(&memory.0), 0), BYTES);
         let said_alone = matches!(low.look(&request, level(1)), Look::Alone);
-        let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        let handle = raw::htod(&low, memory.1, &memory.0, BYTES)?;
         handle.wait()?;
         same("the question that calls no driver", &said_alone, &(handle.plan() == Plan::Native(Reason::Alone)))?;
         Ok(handle.plan())
@@ -123,7 +123,7 @@ fn misshapen(rig: &Rig) -> Outcome {
     let (host, buffer) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let (source, target) = (Side::host(host.address()).pitched(64, 0), Side::device(buffer.base).pitched(64, 0));
     let empty = Shape { source, target, width_bytes: 0, rows: 4, depth: 1 };
-    same("empty", &doors::attempt(&low, &empty)?.plan(), &Plan::Native(Reason::Misshapen))?;
+    same("empty", &raw::attempt(&low, &empty)?.plan(), &Plan::Native(Reason::Misshapen))?;
     same("copies counted", &overtake.statistics().native[&Reason::Misshapen].copies, &1)
 }
 
@@ -132,7 +132,7 @@ fn left_alone(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, _high) = pair(rig, &overtake)?;
     let (host, buffer) = (rig.pinned_of(&[5; BYTES as usize])?, rig.buffer(BYTES)?);
-    doors::leave_alone(&overtake, buffer, &host, BYTES, low.raw())?;
+    raw::leave_alone(&overtake, buffer, &host, BYTES, low.raw())?;
     low.pass_on(Reason::LeftAlone, 3, || ());
     same_bytes("the bytes", &rig.download(buffer, low.raw())?, &[5; BYTES as usize])?;
     let counted = overtake.statistics().native;
@@ -150,20 +150,20 @@ pub fn streams_release_each_other(rig: &Rig) -> Outcome {
         let (second, _other) = pair(rig, &overtake)?;
         let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
         // This makes the channel, and leaves it empty.
-        doors::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
+        raw::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
         let (gate, done) = (rig.gate(first.raw())?, rig.word());
-        let held = doors::htod(&first, memory.1, &memory.0, bytes)?;
-        doors::htod(&first, memory.1, &memory.0, bytes)?;
-        let beside = doors::htod(&second, memory.1, &memory.0, bytes)?;
+        let held = raw::htod(&first, memory.1, &memory.0, bytes)?;
+        raw::htod(&first, memory.1, &memory.0, bytes)?;
+        let beside = raw::htod(&second, memory.1, &memory.0, bytes)?;
         same("the plan, where the channel is taken", &beside.plan(), &Plan::Kernel { raises: false })?;
         rig.mark(second.raw(), &done, 1)?;
         rig.reaches("the second stream, while the first waits", &done, 1)?;
         ensure!(!is_done(&held)?, "the first stream did not wait");
         gate.open();
         first.synchronize()?;
-        doors::spin(rig.driver(), spin, 4_000_000, first.raw())?;
-        let behind = doors::htod(&first, memory.1, &memory.0, bytes)?;
-        doors::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
+        raw::spin(rig.driver(), spin, 4_000_000, first.raw())?;
+        let behind = raw::htod(&first, memory.1, &memory.0, bytes)?;
+        raw::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
         ensure!(!is_done(&behind)?, "{transport:?}: a copy waited for another stream's kernel");
         behind.wait()?;
         bed::at_rest(rig, &overtake)?;

@@ -7,11 +7,11 @@ use overtake::options::{Transport, WHOLE_BULK_FROM};
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, refused, same, same_bytes};
 use crate::lane::level;
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
@@ -53,7 +53,7 @@ impl Path {
     /// The plan of a copy to the other end.
     fn there(&self, stream: &PriorityStream, bytes: u64) -> Result<Plan, Failure> {
         let (far, near) = (Side::UnifiedDevice(self.far), Side::UnifiedDevice(self.near));
-        Ok(doors::linear(stream, (far, 0), (near, 0), bytes, None)?.plan())
+        Ok(raw::linear(stream, (far, 0), (near, 0), bytes, None)?.plan())
     }
 
     /// Copies that went this way, by the statistics.
@@ -120,10 +120,10 @@ pub fn not_the_host(rig: &Rig) -> Outcome {
     let host = rig.pinned(BYTES)?;
     let alone = Plan::Native(Reason::Alone);
     for _ in 0..2 {
-        let bulk = doors::htod(&one, path.near, &host, BYTES)?;
+        let bulk = raw::htod(&one, path.near, &host, BYTES)?;
         same("bulk to the device", &bulk.plan(), &alone)?;
         let (far, near) = (Side::UnifiedDevice(path.far), Side::UnifiedDevice(path.near));
-        let urgent = doors::linear(&other, (far, 0), (near, 0), URGENT_BYTES, Some(level(3)))?;
+        let urgent = raw::linear(&other, (far, 0), (near, 0), URGENT_BYTES, Some(level(3)))?;
         same("an urgent copy between devices", &urgent.plan(), &alone)?;
     }
     same("bulk between devices", &path.there(&one, BYTES)?, &Plan::Engine { raises: false })?;
@@ -155,13 +155,13 @@ fn goes_natively(rig: &Rig, far: Buffer, sent: &[u8], transport: Transport) -> O
     let (overtake, unknown) = (bed::open(rig, bed::transport(transport))?, Plan::Native(Reason::OtherMemory));
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let (source, target, near) = (rig.pinned_of(sent)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
-    same("the plan of a copy there", &doors::htod(&low, far, &source, BYTES)?.plan(), &unknown)?;
-    let back = doors::dtoh(&low, &target, far, BYTES)?;
+    same("the plan of a copy there", &raw::htod(&low, far, &source, BYTES)?.plan(), &unknown)?;
+    let back = raw::dtoh(&low, &target, far, BYTES)?;
     same("the plan of a copy back", &back.plan(), &unknown)?;
     back.wait()?;
     same_bytes("there and back", &target.read_all(), sent)?;
     let to = |buffer: Buffer| Request::htod(buffer.base, source.pointer(), BYTES);
-    refused("a batch by kernel", doors::unordered(&low, &[to(near), to(far)]), &[Code::NOT_SUPPORTED])?;
+    refused("a batch by kernel", raw::unordered(&low, &[to(near), to(far)]), &[Code::NOT_SUPPORTED])?;
     drop((back, low, high));
     bed::at_rest(rig, &overtake)
 }
@@ -171,10 +171,10 @@ fn is_not_staged(rig: &Rig, far: Buffer, sent: &[u8]) -> Outcome {
         .with_profile(|profile| profile.staging_bytes_min = BYTES);
     let overtake = bed::open(rig, options)?;
     let stream = overtake.adopt(rig.stream()?, level(1))?;
-    let plan = doors::htod_pageable(&stream, (far, 0), sent)?.plan();
+    let plan = raw::htod_pageable(&stream, (far, 0), sent)?.plan();
     same("the plan of a pageable copy", &plan, &Plan::Native(Reason::Unstaged))?;
     let mut back = vec![0; sent.len()];
-    let plan = doors::dtoh_pageable(&stream, &mut back, (far, 0))?.plan();
+    let plan = raw::dtoh_pageable(&stream, &mut back, (far, 0))?.plan();
     same("the plan of one back", &plan, &Plan::Native(Reason::Unstaged))?;
     same_bytes("pageable", &back, sent)?;
     drop(stream);

@@ -1,4 +1,4 @@
-//! Urgent copies that go without a ticket of their own, behind the last one of their stream: only permitted ones.
+//! Urgent copies that go without a fence of their own, behind the last one of their stream: only permitted ones.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use overtake::options::UrgentTransport;
 use overtake::{Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::{Rig, span};
 
 const BYTES: u64 = 64 << 10;
@@ -34,7 +34,7 @@ fn rider(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<Rider, Failure>
     Ok(Rider { stream, host: rig.pinned(BULK_BYTES)?, device: rig.buffer(BULK_BYTES)? })
 }
 
-/// One urgent copy that gets a ticket, so that later ones may go without.
+/// One urgent copy that gets a fence, so that later ones may go without.
 fn first(rig: &Rig, overtake: &Overtake, urgent: &Rider) -> Outcome {
     next("the first copy", urgent, BYTES, None, Plan::Urgent)?;
     urgent.stream.synchronize()?;
@@ -43,7 +43,7 @@ fn first(rig: &Rig, overtake: &Overtake, urgent: &Rider) -> Outcome {
 
 fn next(what: &str, rider: &Rider, bytes: u64, priority: Option<u8>, plan: Plan) -> Outcome {
     let (device, host) = ((Side::Device(rider.device), 0), (Side::Host(&rider.host), 0));
-    let handle = doors::linear(&rider.stream, device, host, bytes, priority.map(level))?;
+    let handle = raw::linear(&rider.stream, device, host, bytes, priority.map(level))?;
     same(what, &handle.plan(), &plan)
 }
 
@@ -66,9 +66,9 @@ pub fn not_unannounced(rig: &Rig) -> Outcome {
     next("a copy to the device, more urgent than its stream", &low, BYTES, Some(3), Plan::Urgent)?;
     bed::at_rest(rig, &overtake)?;
     let (device, host) = ((Side::Device(low.device), 0), (Side::Host(&low.host), 0));
-    let back = doors::linear(&low.stream, host, device, BYTES, Some(level(3)))?;
+    let back = raw::linear(&low.stream, host, device, BYTES, Some(level(3)))?;
     same("one to the host", &back.plan(), &Plan::Urgent)?;
-    let bulk = doors::dtoh(&other.stream, &other.host, other.device, BULK_BYTES)?;
+    let bulk = raw::dtoh(&other.stream, &other.host, other.device, BULK_BYTES)?;
     same("bulk to the host after that", &bulk.plan(), &Plan::Kernel { raises: false })?;
     bed::at_rest(rig, &overtake)
 }
@@ -89,7 +89,7 @@ pub fn not_blocking(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
-    let blocking = doors::htod_blocking(rig, &high.stream, high.device, &high.host, BYTES)?;
+    let blocking = raw::htod_blocking(rig, &high.stream, high.device, &high.host, BYTES)?;
     same("the plan", &blocking.plan(), &Plan::Urgent)?;
     rig.driver().host().sleep(Nanos::from_us(3));
     same("copies that hold others off", &bed::raised(&overtake), &0)?;
@@ -101,7 +101,7 @@ pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_middle, high) = (rider(rig, &overtake, 2)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
-    doors::spin(rig.driver(), rig.kernels()?.spin, 500_000, high.stream.raw())?;
+    raw::spin(rig.driver(), rig.kernels()?.spin, 500_000, high.stream.raw())?;
     next("bulk", &high, BULK_BYTES, Some(1), Plan::Kernel { raises: false })?;
     next("an urgent copy behind it", &high, BYTES, None, Plan::Urgent)?;
     let boosts = overtake.statistics().boosts;
@@ -125,8 +125,8 @@ fn went_early(driver: &dyn Driver, copy: &CopyHandle) -> Outcome {
 /// Where an early copy has been taken for a pinned one in a stream that is not captured, and is not, the driver gets
 /// the same call, and others are held off for no longer than the copy would have taken.
 pub fn supposed_in_vain(rig: &Rig) -> Outcome {
-    // One ticket covers all of them.
-    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.ticket_every = 1000))?;
+    // One fence covers all of them.
+    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.fence_every = 1000))?;
     let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     let (driver, mut prng) = (rig.driver(), Prng::new(13));
     for round in 0..16 {
@@ -136,13 +136,13 @@ pub fn supposed_in_vain(rig: &Rig) -> Outcome {
         if is_captured {
             driver.stream_begin_capture(high.stream.raw(), CaptureMode::Relaxed)?;
             let (device, host) = ((Side::Device(high.device), 0), (Side::Host(&high.host), 0));
-            went_early(driver, &doors::linear(&high.stream, device, host, bytes, None)?)?;
+            went_early(driver, &raw::linear(&high.stream, device, host, bytes, None)?)?;
             let graph = driver.stream_end_capture(high.stream.raw())?;
             driver.graph_destroy(graph)?;
         } else {
             let (sent, mut got) = (prng.bytes(bytes), vec![0; bytes as usize]);
-            let there = doors::htod_pageable(&high.stream, (high.device, 0), &sent)?;
-            let back = doors::dtoh_pageable(&high.stream, &mut got, (high.device, 0))?;
+            let there = raw::htod_pageable(&high.stream, (high.device, 0), &sent)?;
+            let back = raw::dtoh_pageable(&high.stream, &mut got, (high.device, 0))?;
             went_early(driver, &there)?;
             went_early(driver, &back)?;
             same_bytes("there and back", &got, &sent)?;

@@ -9,12 +9,12 @@ use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::is_done;
 
@@ -49,17 +49,17 @@ impl<'a> Bed<'a> {
         let (to, from) = (target as usize, source as usize..(source + bytes) as usize);
         let end = to + bytes as usize;
         if to_device {
-            doors::queue(queue, (device, target), (host, source), bytes)?;
+            raw::queue(queue, (device, target), (host, source), bytes)?;
             self.on_device[to..end].copy_from_slice(&self.in_host[from]);
         } else {
-            doors::queue(queue, (host, target), (device, source), bytes)?;
+            raw::queue(queue, (host, target), (device, source), bytes)?;
             self.in_host[to..end].copy_from_slice(&self.on_device[from]);
         }
         Ok(())
     }
 
     fn set(&mut self, queue: &mut CopyQueue, target: u64, value: u32, bytes: u64) -> Outcome {
-        doors::queue_set(queue, (Side::Device(self.device), target), value, bytes)?;
+        raw::queue_set(queue, (Side::Device(self.device), target), value, bytes)?;
         let range = &mut self.on_device[target as usize..(target + bytes) as usize];
         range.iter_mut().zip(value.to_le_bytes().iter().cycle()).for_each(|(at, byte)| *at = *byte);
         Ok(())
@@ -173,9 +173,9 @@ pub fn mixed(rig: &Rig) -> Outcome {
         bed.set(&mut queue, at + 20_000, 0x1234_5678, 4_001)?;
         let (to, from) = (at + 30_000, 3 * MIB + at);
         let device = Side::Device(bed.device);
-        doors::queue(&mut queue, (device, to), (device, from), 999)?;
+        raw::queue(&mut queue, (device, to), (device, from), 999)?;
         bed.on_device.copy_within(from as usize..from as usize + 999, to as usize);
-        doors::queue_pageable(&mut queue, (bed.device, at + 40_000), &PAGEABLE)?;
+        raw::queue_pageable(&mut queue, (bed.device, at + 40_000), &PAGEABLE)?;
         bed.on_device[at as usize + 40_000..][..1000].copy_from_slice(&PAGEABLE);
         same("queued", &queue.len(), &8)?;
         // Copies of one flush have no order among them, and these overlap nowhere.
@@ -227,13 +227,13 @@ pub fn refusals(rig: &Rig) -> Outcome {
     let host = Arc::clone(&bed.host);
     let (device, host) = (Side::Device(bed.device), Side::Host(&host));
     for (target, source, bytes) in [(2, 0, 4), (0, 1, 4), (0, 0, 6143)] {
-        let copied = doors::queue(&mut queue, (device, target), (host, source), bytes);
+        let copied = raw::queue(&mut queue, (device, target), (host, source), bytes);
         refused("a copy", copied, &[Code::INVALID_VALUE])?;
     }
-    refused("a set", doors::queue_set(&mut queue, (device, 6), 1, 4), &[Code::INVALID_VALUE])?;
-    refused("a set", doors::queue_set(&mut queue, (device, 4), 1, 6), &[Code::INVALID_VALUE])?;
-    let request = doors::request((device, 0), (host, 0), 64).at(level(99));
-    refused("a priority", doors::queue_request(&mut queue, &request), &[Code::INVALID_VALUE])?;
+    refused("a set", raw::queue_set(&mut queue, (device, 6), 1, 4), &[Code::INVALID_VALUE])?;
+    refused("a set", raw::queue_set(&mut queue, (device, 4), 1, 6), &[Code::INVALID_VALUE])?;
+    let request = raw::request((device, 0), (host, 0), 64).at(level(99));
+    refused("a priority", raw::queue_request(&mut queue, &request), &[Code::INVALID_VALUE])?;
     ensure!(queue.is_empty(), "a copy that was refused is queued");
     bed.copy(&mut queue, true, 4, 8, 6144)?;
     bed.set(&mut queue, 8 * KIB, 5, 64)?;
@@ -250,7 +250,7 @@ pub fn capture(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     driver.stream_begin_capture(bed.stream.raw(), hal::CaptureMode::ThreadLocal)?;
     let (device, host) = (Side::Device(bed.device), Side::Host(&bed.host));
-    (0..4).try_for_each(|index| doors::queue(&mut queue, (device, index * KIB), (host, 0), KIB))?;
+    (0..4).try_for_each(|index| raw::queue(&mut queue, (device, index * KIB), (host, 0), KIB))?;
     let flushed = queue.flush();
     driver.graph_destroy(driver.stream_end_capture(bed.stream.raw())?)?;
     let handle = flushed?.ok_or_else(|| Failure::new("nothing was flushed"))?;
@@ -311,9 +311,9 @@ pub fn rescued(rig: &Rig) -> Outcome {
     let word = rig.word();
     filled.begin_until(word.address, 0, 0)?;
     let (to, from) = (Side::Device(target), Side::Host(&host));
-    (0..8).try_for_each(|index| doors::queue(&mut queue, (to, index * 1000), (from, index * 1000), 1000))?;
-    doors::queue(&mut queue, (to, 8000), (from, 8000), 192)?;
-    doors::queue_set(&mut queue, (Side::Device(target), 4001), 0x0403_0201, 999)?;
+    (0..8).try_for_each(|index| raw::queue(&mut queue, (to, index * 1000), (from, index * 1000), 1000))?;
+    raw::queue(&mut queue, (to, 8000), (from, 8000), 192)?;
+    raw::queue_set(&mut queue, (Side::Device(target), 4001), 0x0403_0201, 999)?;
     queue.flush()?;
     // The set is a kernel too, and begins when the device has room again: a copy behind it could not make that room.
     rig.driver().host().sleep(guard::LONG);
@@ -354,8 +354,8 @@ pub fn bulk_yields(rig: &Rig) -> Outcome {
         let high = bed.overtake.adopt(rig.stream()?, level(3))?;
         let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
         let urgent = || match to_device {
-            true => doors::htod(&high, memory.1, &memory.0, URGENT_BYTES),
-            false => doors::dtoh(&high, &memory.0, memory.1, URGENT_BYTES),
+            true => raw::htod(&high, memory.1, &memory.0, URGENT_BYTES),
+            false => raw::dtoh(&high, &memory.0, memory.1, URGENT_BYTES),
         };
         let alone = time(rig, &urgent()?)?;
         let mut queue = CopyQueue::new(&bed.stream, 1_000)?;
@@ -381,7 +381,7 @@ pub fn urgent_overtakes(rig: &Rig) -> Outcome {
     let mut queue = CopyQueue::new(&high, 256)?;
     let mut times = Vec::new();
     for bulk in [false, true] {
-        let bulk = bulk.then(|| doors::htod(&low, memory.1, &memory.0, 16 * MIB)).transpose()?;
+        let bulk = bulk.then(|| raw::htod(&low, memory.1, &memory.0, 16 * MIB)).transpose()?;
         rig.driver().host().sleep(Nanos::from_us(50));
         for index in 0..256 {
             bed.copy(&mut queue, true, index * 16 * KIB, 8 * MIB, 16 * KIB)?;

@@ -16,12 +16,12 @@ use testkit::fixture::attempt;
 
 use super::guard;
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4 << 20;
@@ -86,7 +86,7 @@ impl<'a> Streams<'a> {
         let natively = attempt::copy_shape(self.rig.driver(), shape, self.plain);
         let code = natively.err().map(|error| error.code());
         for ours in &self.ours {
-            let here = doors::attempt(ours, shape).err().map(|error| error.code());
+            let here = raw::attempt(ours, shape).err().map(|error| error.code());
             same(&format!("{shape:?} at priority {}", ours.priority()), &here, &code)?;
         }
         Ok(code)
@@ -167,7 +167,7 @@ pub fn lines(rig: &Rig) -> Outcome {
             };
             let code = natively.err().map(|error| error.code());
             for ours in &streams.ours {
-                let here = doors::attempt_line(ours, streams.device, &streams.host, bytes, to_device);
+                let here = raw::attempt_line(ours, streams.device, &streams.host, bytes, to_device);
                 same(&format!("{bytes:#x} bytes"), &here.err().map(|error| error.code()), &code)?;
             }
         }
@@ -189,7 +189,7 @@ pub fn batches(rig: &Rig) -> Outcome {
                     asked.set(asked.get() + 1);
                     Err(Code::INVALID_VALUE.at("the driver"))
                 };
-                let code = doors::attempt_batch(ours, &requests, &refusal).err().map(|error| error.code());
+                let code = raw::attempt_batch(ours, &requests, &refusal).err().map(|error| error.code());
                 same(&format!("{sizes:?}"), &(code, asked.get()), &(Some(Code::INVALID_VALUE), 1))?;
             }
         }

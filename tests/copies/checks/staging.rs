@@ -8,11 +8,11 @@ use overtake::copy::{Plan, Reason};
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::place::Buffer;
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::{Rig, span};
 
 const STAGED: Plan = Plan::Staged { raises: false };
@@ -39,8 +39,8 @@ pub fn warm_up(rig: &Rig, overtake: &Overtake, (stream, buffer): (hal::Stream, B
     let (mut memory, host) = (vec![1; WARM_BYTES as usize], rig.driver().host());
     let end = host.now() + span(rig.driver());
     while host.now() < end {
-        let there = doors::htod_pageable(&stream, (buffer, 0), &memory)?.plan();
-        if [there, doors::dtoh_pageable(&stream, &mut memory, (buffer, 0))?.plan()] == [STAGED; 2] {
+        let there = raw::htod_pageable(&stream, (buffer, 0), &memory)?.plan();
+        if [there, raw::dtoh_pageable(&stream, &mut memory, (buffer, 0))?.plan()] == [STAGED; 2] {
             return Ok(());
         }
         host.sleep(Nanos::from_us(100));
@@ -54,12 +54,12 @@ pub fn first_copies(rig: &Rig) -> Outcome {
     let lane = (rig.stream()?, rig.buffer(1 << 20)?);
     let (stream, buffer) = (overtake.adopt(lane.0, level(1))?, lane.1);
     let sent = Prng::new(35).bytes(1 << 20);
-    let handle = doors::htod_pageable(&stream, (buffer, 0), &sent)?;
+    let handle = raw::htod_pageable(&stream, (buffer, 0), &sent)?;
     same("the plan", &handle.plan(), &Plan::Native(Reason::Unstaged))?;
     same_bytes("the bytes", &rig.download(buffer, stream.raw())?, &sent)?;
     same("copies counted", &overtake.statistics().native[&Reason::Unstaged].copies, &1)?;
     warm_up(rig, &overtake, lane)?;
-    same("the plan", &doors::htod_pageable(&stream, (buffer, 0), &sent)?.plan(), &STAGED)
+    same("the plan", &raw::htod_pageable(&stream, (buffer, 0), &sent)?.plan(), &STAGED)
 }
 
 /// Bytes of many sizes both ways, with the source overwritten as soon as its call has returned.
@@ -69,11 +69,11 @@ fn there_and_back(rig: &Rig, options: Options) -> Outcome {
     for bytes in [8 * KIB, 100_001, 256 * KIB, 256 * KIB + 1, 1 << 20, (3 << 20) + 77, 9 << 20] {
         let (sent, buffer) = (prng.bytes(bytes), rig.buffer(bytes + 10)?);
         let mut source = sent.clone();
-        let handle = doors::htod_pageable(&stream, (buffer, 10), &source)?;
+        let handle = raw::htod_pageable(&stream, (buffer, 10), &source)?;
         source.fill(0xee);
         same("the plan", &handle.plan(), &STAGED)?;
         let mut target = vec![0; bytes as usize];
-        let handle = doors::dtoh_pageable(&stream, &mut target, (buffer, 10))?;
+        let handle = raw::dtoh_pageable(&stream, &mut target, (buffer, 10))?;
         same_bytes(&format!("{bytes} bytes"), &target, &sent)?;
         same("the plan", &handle.plan(), &STAGED)?;
     }
@@ -101,7 +101,7 @@ pub fn not_asked_for(rig: &Rig) -> Outcome {
     for (options, bytes) in [(staging(), 8 * KIB - 1), (Options { staging: false, ..staging() }, 1 << 20)] {
         let overtake = bed::open(rig, options)?;
         let stream = overtake.adopt(rig.stream()?, level(1))?;
-        let handle = doors::htod_pageable(&stream, (buffer, 0), &vec![1; bytes as usize])?;
+        let handle = raw::htod_pageable(&stream, (buffer, 0), &vec![1; bytes as usize])?;
         same("the plan", &handle.plan(), &Plan::Native(Reason::Alone))?;
     }
     Ok(())
@@ -115,12 +115,12 @@ pub fn rectangles(rig: &Rig) -> Outcome {
     {
         let sent = prng.bytes(theirs * rows);
         let (mut source, buffer) = (sent.clone(), rig.buffer(ours * rows)?);
-        let area = doors::Area { width, rows, theirs, ours };
-        let handle = doors::rows_to_device(&stream, buffer, &source, area)?;
+        let area = raw::Area { width, rows, theirs, ours };
+        let handle = raw::rows_to_device(&stream, buffer, &source, area)?;
         source.fill(0);
         same("the plan", &handle.plan(), &STAGED)?;
         let mut target = vec![0x55; (theirs * rows) as usize];
-        let handle = doors::rows_to_host(&stream, &mut target, buffer, area)?;
+        let handle = raw::rows_to_host(&stream, &mut target, buffer, area)?;
         same("the plan", &handle.plan(), &STAGED)?;
         let expected: Vec<u8> =
             (0..theirs * rows).map(|at| if at % theirs < width { sent[at as usize] } else { 0x55 }).collect();
@@ -142,7 +142,7 @@ pub fn source_is_read_after_earlier_work(rig: &Rig) -> Outcome {
         gate.open();
         Ok(())
     });
-    let handle = doors::htod_shared(&stream, buffer, &source)?;
+    let handle = raw::htod_shared(&stream, buffer, &source)?;
     same("the plan", &handle.plan(), &STAGED)?;
     rig.join(opener)?;
     same_bytes("the bytes of the earlier work", &rig.download(buffer, stream.raw())?, &vec![2; source.len()])
@@ -155,7 +155,7 @@ pub fn download_waits(rig: &Rig) -> Outcome {
     let gate = rig.gate(stream.raw())?;
     rig.driver().memset_d8_async(buffer.at(0), 8, 100_000, stream.raw())?;
     let opener = rig.open_later(&gate);
-    doors::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
+    raw::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
     same_bytes("the download", &target, &[8; 100_000])?;
     rig.join(opener)
 }
@@ -169,13 +169,13 @@ pub fn order(rig: &Rig) -> Outcome {
     let (first, last) = (prng.bytes(BYTES), prng.bytes(BYTES));
     let (pinned, buffer) = (rig.pinned_of(&first)?, rig.buffer(BYTES)?);
     for _ in 0..10 {
-        doors::htod(&stream, buffer, &pinned, BYTES)?;
-        doors::htod_pageable(&stream, (buffer, 0), &last)?;
+        raw::htod(&stream, buffer, &pinned, BYTES)?;
+        raw::htod_pageable(&stream, (buffer, 0), &last)?;
         other.wait_for(&stream)?;
         same_bytes("pageable last", &rig.download(buffer, other.raw())?, &last)?;
         stream.wait_for(&other)?;
-        doors::htod_pageable(&stream, (buffer, 0), &last)?;
-        doors::htod(&stream, buffer, &pinned, BYTES)?;
+        raw::htod_pageable(&stream, (buffer, 0), &last)?;
+        raw::htod(&stream, buffer, &pinned, BYTES)?;
         other.wait_for(&stream)?;
         same_bytes("pinned last", &rig.download(buffer, other.raw())?, &first)?;
         stream.wait_for(&other)?;
@@ -190,7 +190,7 @@ pub fn blocking_copies_land(rig: &Rig) -> Outcome {
     let (other, buffer) = (rig.stream()?, rig.buffer_of(&[1; BYTES as usize])?);
     for value in 2..12 {
         let source = vec![value; BYTES as usize];
-        let handle = doors::htod_pageable_blocking(rig, &stream, buffer, &source)?;
+        let handle = raw::htod_pageable_blocking(rig, &stream, buffer, &source)?;
         ensure!(rig.driver().stream_query(stream.raw())?, "the stream has work left");
         same("the plan", &handle.plan(), &STAGED)?;
         same_bytes("the bytes on the device", &rig.download(buffer, other)?, &source)?;
@@ -206,11 +206,11 @@ pub fn among_others(rig: &Rig) -> Outcome {
     let (sent, buffer) = (prng.bytes(2 << 20), rig.buffer(2 << 20)?);
     for (stream, raises) in [(&low, false), (&high, true)] {
         let mut source = sent.clone();
-        let handle = doors::htod_pageable(stream, (buffer, 0), &source)?;
+        let handle = raw::htod_pageable(stream, (buffer, 0), &source)?;
         source.fill(0);
         same("the plan", &handle.plan(), &Plan::Staged { raises })?;
         let mut target = vec![0; sent.len()];
-        doors::dtoh_pageable(stream, &mut target, (buffer, 0))?;
+        raw::dtoh_pageable(stream, &mut target, (buffer, 0))?;
         same_bytes("there and back", &target, &sent)?;
     }
     bed::at_rest(rig, &overtake)
@@ -234,8 +234,8 @@ pub fn urgent_holds_off(rig: &Rig) -> Outcome {
             Ok(seen)
         });
         match direction {
-            overtake::Direction::HostToDevice => doors::htod_pageable(&high, (buffer, 0), &memory)?,
-            _ => doors::dtoh_pageable(&high, &mut memory, (buffer, 0))?,
+            overtake::Direction::HostToDevice => raw::htod_pageable(&high, (buffer, 0), &memory)?,
+            _ => raw::dtoh_pageable(&high, &mut memory, (buffer, 0))?,
         };
         same("pending after the call", &overtake.pending_above(direction, level(1)), &0)?;
         ensure!(rig.join(watcher)? > 5, "{direction:?}: the word was not up");
@@ -248,7 +248,7 @@ pub fn capture(rig: &Rig) -> Outcome {
     let (_overtake, stream) = open(rig, staging())?;
     let (driver, buffer, source) = (rig.driver(), rig.buffer(64 * KIB)?, vec![1; 64 << 10]);
     driver.stream_begin_capture(stream.raw(), CaptureMode::Relaxed)?;
-    let handle = doors::htod_pageable(&stream, (buffer, 0), &source)?;
+    let handle = raw::htod_pageable(&stream, (buffer, 0), &source)?;
     same("the plan", &handle.plan(), &Plan::Native(Reason::Capturing))?;
     let graph = driver.stream_end_capture(stream.raw())?;
     Ok(driver.graph_destroy(graph)?)
@@ -259,8 +259,8 @@ pub fn refused(rig: &Rig) -> Outcome {
     let (_overtake, stream) = open(rig, staging())?;
     // On the model the second allocation lies right behind the first.
     let (buffer, neighbour) = (rig.buffer_of(&[3; 1 << 20])?, rig.buffer_of(&[5; 1 << 20])?);
-    let staged = doors::attempt_pageable(&stream, buffer, 2 << 20).err().map(|error| error.code());
-    let native = doors::attempt_natively(rig, buffer, 2 << 20, stream.raw()).err().map(|error| error.code());
+    let staged = raw::attempt_pageable(&stream, buffer, 2 << 20).err().map(|error| error.code());
+    let native = raw::attempt_natively(rig, buffer, 2 << 20, stream.raw()).err().map(|error| error.code());
     same("the error", &staged, &native)?;
     ensure!(native.is_some(), "the driver takes a copy beyond the end of its allocation");
     same_bytes("the target", &rig.download(buffer, stream.raw())?, &[3; 1 << 20])?;
@@ -273,7 +273,7 @@ pub fn cold_sources(rig: &Rig) -> Outcome {
     let (bytes, buffer) = (COLD_BYTES as u64, rig.buffer(COLD_BYTES as u64)?);
     let before = overtake.statistics().native[&Reason::Unstaged].bytes;
     // So many zeroes are mapped, and not touched.
-    let handle = doors::htod_pageable(&stream, (buffer, 0), &vec![0; COLD_BYTES])?;
+    let handle = raw::htod_pageable(&stream, (buffer, 0), &vec![0; COLD_BYTES])?;
     same("the plan", &handle.plan(), &Plan::Native(Reason::Unstaged))?;
     same("bytes counted", &overtake.statistics().native[&Reason::Unstaged].bytes, &(before + bytes))?;
     same_bytes("the bytes", &rig.download(buffer, stream.raw())?, &vec![0; COLD_BYTES])
@@ -305,8 +305,8 @@ pub fn waits_for_a_slot(rig: &Rig) -> Outcome {
             let stream = overtake.adopt(stream, level(1))?;
             let (sent, mut back) = (Prng::new(60 + number).bytes(BYTES), vec![0; BYTES as usize]);
             for _ in 0..10 {
-                same("the plan", &doors::htod_pageable(&stream, (buffer, 0), &sent)?.plan(), &STAGED)?;
-                same("the plan", &doors::dtoh_pageable(&stream, &mut back, (buffer, 0))?.plan(), &STAGED)?;
+                same("the plan", &raw::htod_pageable(&stream, (buffer, 0), &sent)?.plan(), &STAGED)?;
+                same("the plan", &raw::dtoh_pageable(&stream, &mut back, (buffer, 0))?.plan(), &STAGED)?;
                 same_bytes("there and back", &back, &sent)?;
             }
             Ok(())
@@ -337,7 +337,7 @@ fn by_threads(rig: &Rig, options: Options, copies: u64) -> Outcome {
 fn reuse(overtake: &Overtake, (stream, buffer): (hal::Stream, Buffer), (copies, mut prng): (u64, Prng)) -> Outcome {
     let stream = overtake.adopt(stream, level(1 + prng.below(3) as u8))?;
     let mut expected = prng.bytes(buffer.bytes);
-    doors::htod_pageable(&stream, (buffer, 0), &expected)?;
+    raw::htod_pageable(&stream, (buffer, 0), &expected)?;
     let mut source = vec![0; buffer.bytes as usize];
     for _ in 0..copies {
         let at = prng.below(buffer.bytes - 1);
@@ -346,11 +346,11 @@ fn reuse(overtake: &Overtake, (stream, buffer): (hal::Stream, Buffer), (copies, 
         if prng.below(2) == 0 {
             let value = prng.bits() as u8;
             source[range.clone()].fill(value);
-            doors::htod_pageable(&stream, (buffer, at), &source[range.clone()])?;
+            raw::htod_pageable(&stream, (buffer, at), &source[range.clone()])?;
             source[range.clone()].fill(!value);
             expected[range].fill(value);
         } else {
-            doors::dtoh_pageable(&stream, &mut source[range.clone()], (buffer, at))?;
+            raw::dtoh_pageable(&stream, &mut source[range.clone()], (buffer, at))?;
             same_bytes("the bytes that were copied there", &source[range.clone()], &expected[range])?;
         }
     }

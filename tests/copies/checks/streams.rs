@@ -6,11 +6,11 @@ use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
@@ -48,12 +48,12 @@ impl Memory {
 
     fn to_device(&self, stream: &PriorityStream, bytes: u64, priority: Option<u8>) -> Result<CopyHandle, Failure> {
         let (device, host) = ((Side::Device(self.device), 0), (Side::Host(&self.host), 0));
-        Ok(doors::linear(stream, device, host, bytes, priority.map(level))?)
+        Ok(raw::linear(stream, device, host, bytes, priority.map(level))?)
     }
 
     fn to_host(&self, stream: &PriorityStream, bytes: u64, priority: Option<u8>) -> Result<CopyHandle, Failure> {
         let (device, host) = ((Side::Device(self.device), 0), (Side::Host(&self.host), 0));
-        Ok(doors::linear(stream, host, device, bytes, priority.map(level))?)
+        Ok(raw::linear(stream, host, device, bytes, priority.map(level))?)
     }
 
     /// The plans of bulk to the device and to the host.
@@ -84,7 +84,7 @@ pub fn announcements_end(rig: &Rig) -> Outcome {
 /// A copy behind a wait for another stream may not be schedulable. It is tracked by itself and not taken for running
 /// because the copies before it were running.
 pub fn waiting_ends_a_run(rig: &Rig) -> Outcome {
-    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.ticket_every = 8))?;
+    let overtake = bed::open(rig, bed::small_options().with_profile(|profile| profile.fence_every = 8))?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let memory = Memory::new(rig)?;
     let tracked = |what: &str, expected: u64| -> Outcome {
@@ -93,8 +93,8 @@ pub fn waiting_ends_a_run(rig: &Rig) -> Outcome {
         let latencies = overtake.statistics().latencies;
         same(what, &latencies.get(&3).map_or(0, |latency| latency.count), &expected)
     };
-    tracked("copies with a ticket, after the first", 1)?;
-    tracked("copies with a ticket, after one that follows", 1)?;
+    tracked("copies with a fence, after the first", 1)?;
+    tracked("copies with a fence, after one that follows", 1)?;
     high.wait_for(&low)?;
-    tracked("copies with a ticket, after one behind a wait", 2)
+    tracked("copies with a fence, after one behind a wait", 2)
 }

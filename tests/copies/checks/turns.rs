@@ -6,9 +6,9 @@ use overtake::options::Transport;
 use overtake::{Expected, Options, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::{Lane, level};
+use crate::raw;
 use crate::rig::Rig;
 use crate::scene::Scene;
 use crate::streams::Streams;
@@ -42,7 +42,7 @@ impl Streams<'_> {
     }
 
     fn goes_in(&self, when: &str, stream: &PriorityStream, bytes: u64, plan: Plan) -> Outcome {
-        same(when, &doors::htod(stream, self.device, &self.host, bytes)?.plan(), &plan)
+        same(when, &raw::htod(stream, self.device, &self.host, bytes)?.plan(), &plan)
     }
 }
 
@@ -103,8 +103,8 @@ pub fn hold_urgent_words_up(rig: &Rig) -> Outcome {
     let _camera = bed.camera(200)?;
     bed.goes_in("the first copy", &bed.bulk, 8 * BULK_BYTES, WHOLE)?;
     bed.rest()?;
-    let urgent = || doors::htod(&bed.urgent, bed.device, &bed.host, 64 << 10);
-    // The next one may go behind the ticket of this one.
+    let urgent = || raw::htod(&bed.urgent, bed.device, &bed.host, 64 << 10);
+    // The next one may go behind the fence of this one.
     urgent()?.wait()?;
     bed.rest()?;
     bed.goes_in("a copy of 80 us", &bed.bulk, 8 * BULK_BYTES, WHOLE)?;
@@ -187,7 +187,7 @@ pub fn bytes(rig: &Rig) -> Outcome {
     let mut lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
     for round in 0..20 {
         for lane in &mut lanes {
-            doors::spin(rig.driver(), spin, 1_000 * (round % 7), lane.stream.raw())?;
+            raw::spin(rig.driver(), spin, 1_000 * (round % 7), lane.stream.raw())?;
             lane.bulk()?;
             lane.bulk()?;
         }

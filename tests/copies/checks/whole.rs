@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::rig::Rig;
 use crate::streams::{LONG, Streams, URGENT_BYTES};
-use crate::{bed, doors};
+use crate::{bed, raw};
 
 const BULK_BYTES: u64 = 16 << 20;
 const ALONE: Plan = Plan::Native(Reason::Alone);
@@ -29,7 +29,7 @@ fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
 
 impl Streams<'_> {
     fn whole(&self) -> Outcome {
-        let plan = doors::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan();
+        let plan = raw::htod(&self.bulk, self.device, &self.host, BULK_BYTES)?.plan();
         same("bulk", &plan, &Plan::Native(Reason::LeftAlone))
     }
 }
@@ -78,7 +78,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
     let before = bed.overtake.statistics().staged.copies;
     let loading = rig.spawn("loader", move |_| {
         let weights = vec![5; BULK_BYTES as usize];
-        (0..4).try_for_each(|_| doors::htod_pageable(&loader, (buffer, 0), &weights).map(drop))?;
+        (0..4).try_for_each(|_| raw::htod_pageable(&loader, (buffer, 0), &weights).map(drop))?;
         Ok(loader)
     });
     let mut passed = 0;
@@ -89,7 +89,7 @@ pub fn is_not_what_is_staged(rig: &Rig) -> Outcome {
     let loader = rig.join(loading)?;
     loader.synchronize()?;
     ensure!(passed > 8, "{passed} urgent copies beside staged ones");
-    let pinned = doors::htod(&loader, bed.device, &bed.host, URGENT_BYTES)?.plan();
+    let pinned = raw::htod(&loader, bed.device, &bed.host, URGENT_BYTES)?.plan();
     same("pinned bulk of that size", &pinned, &Plan::Native(Reason::LeftAlone))?;
     same("an urgent copy beside it", &bed.urgent_plan()?, &Plan::UrgentKernel)
 }
@@ -118,8 +118,7 @@ pub fn has_no_more_kernels_than_carriers(rig: &Rig) -> Outcome {
     let targets = urgent.iter().map(|_| rig.buffer(URGENT_BYTES)).collect::<Result<Vec<_>, _>>()?;
     // All are under way until they open.
     let gates = urgent.iter().map(|stream| rig.gate(stream.raw())).collect::<Result<Vec<_>, _>>()?;
-    let copies =
-        urgent.iter().zip(&targets).map(|(stream, target)| doors::htod(stream, *target, &source, URGENT_BYTES));
+    let copies = urgent.iter().zip(&targets).map(|(stream, target)| raw::htod(stream, *target, &source, URGENT_BYTES));
     let plans = copies.map(|copy| Ok(copy?.plan())).collect::<Result<Vec<_>, Failure>>()?;
     let by_kernel = plans.iter().filter(|plan| **plan == Plan::UrgentKernel).count();
     ensure!(plans.iter().all(|plan| matches!(plan, Plan::UrgentKernel | Plan::Urgent)), "{plans:?}");

@@ -6,11 +6,11 @@ use overtake::options::Transport;
 use overtake::{Direction, Overtake, PriorityStream};
 
 use crate::bed::{self, DIRECTIONS};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::is_done;
 
@@ -53,8 +53,8 @@ fn copy(
     bytes: u64,
 ) -> hal::Result<CopyHandle> {
     match direction {
-        Direction::DeviceToHost => doors::dtoh(stream, host, device, bytes),
-        _ => doors::htod(stream, device, host, bytes),
+        Direction::DeviceToHost => raw::dtoh(stream, host, device, bytes),
+        _ => raw::htod(stream, device, host, bytes),
     }
 }
 
@@ -117,10 +117,10 @@ pub fn down_while_not_ready(rig: &Rig) -> Outcome {
         let (low, high) = pair(rig, &overtake)?;
         let (spin, bytes) = (rig.kernels()?.spin, 2 << 20);
         let (small, large) = ((rig.pinned(bytes)?, rig.buffer(bytes)?), (rig.pinned(bytes)?, rig.buffer(bytes)?));
-        doors::htod(&low, large.1, &large.0, bytes)?.wait()?;
-        doors::spin(rig.driver(), spin, 8_000_000, high.raw())?;
-        let urgent = doors::htod(&high, small.1, &small.0, URGENT_BYTES)?;
-        doors::htod(&low, large.1, &large.0, bytes)?.wait()?;
+        raw::htod(&low, large.1, &large.0, bytes)?.wait()?;
+        raw::spin(rig.driver(), spin, 8_000_000, high.raw())?;
+        let urgent = raw::htod(&high, small.1, &small.0, URGENT_BYTES)?;
+        raw::htod(&low, large.1, &large.0, bytes)?.wait()?;
         ensure!(!is_done(&urgent)?, "bulk waited for the urgent copy, which waited for its kernel");
         same("copies that hold others off, still", &bed::raised(&overtake), &0)?;
         urgent.wait()?;
@@ -136,8 +136,8 @@ pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
     let (_low, high) = pair(rig, &overtake)?;
     let (spin, occupant) = (rig.kernels()?.spin, Occupant::new(rig)?);
     let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
-    doors::spin(rig.driver(), spin, 300_000, high.raw())?;
-    let urgent = doors::htod(&high, memory.1, &memory.0, URGENT_BYTES)?;
+    raw::spin(rig.driver(), spin, 300_000, high.raw())?;
+    let urgent = raw::htod(&high, memory.1, &memory.0, URGENT_BYTES)?;
     (0..4).try_for_each(|_| occupant.occupy(rig, Direction::HostToDevice, OCCUPANT_BYTES))?;
     bed::eventually(rig, "the word goes up", || bed::raised(&overtake) == 1)?;
     ensure!(!is_done(&urgent)?, "the word went up for a copy that was done");
@@ -149,7 +149,7 @@ pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
 /// A copy with its caller's word on whether it can begin.
 fn stated(stream: &PriorityStream, memory: (&Pinned, Buffer), is_ready: bool) -> Result<CopyHandle, Failure> {
     let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(memory.0), 0));
-    let copies = doors::batch(stream, &[doors::request(device, host, URGENT_BYTES).ready(is_ready)])?;
+    let copies = raw::batch(stream, &[raw::request(device, host, URGENT_BYTES).ready(is_ready)])?;
     copies.into_iter().next().ok_or_else(|| Failure::new("a batch of one has no copy"))
 }
 
@@ -188,7 +188,7 @@ pub fn down_where_unreadiness_is_stated(rig: &Rig) -> Outcome {
             copy(&high, Direction::HostToDevice, (&memory.0, memory.1), URGENT_BYTES)?.wait()?;
         }
         bed::at_rest(rig, &overtake)?;
-        doors::spin(rig.driver(), spin, 300_000, high.raw())?;
+        raw::spin(rig.driver(), spin, 300_000, high.raw())?;
         let known = stated(&high, (&memory.0, memory.1), false)?;
         same("the plan", &known.plan(), &Plan::Urgent)?;
         (0..4).try_for_each(|_| occupant.occupy(rig, Direction::HostToDevice, OCCUPANT_BYTES))?;
@@ -209,10 +209,10 @@ pub fn readiness_of_streams_is_independent(rig: &Rig) -> Outcome {
     let (_other, second) = pair(rig, &overtake)?;
     let (spin, occupant) = (rig.kernels()?.spin, Occupant::new(rig)?);
     let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
-    doors::spin(rig.driver(), spin, 20_000_000, first.raw())?;
-    doors::spin(rig.driver(), spin, 300_000, second.raw())?;
-    let late = doors::htod(&first, memory.1, &memory.0, URGENT_BYTES)?;
-    let early = doors::dtoh(&second, &memory.0, memory.1, URGENT_BYTES)?;
+    raw::spin(rig.driver(), spin, 20_000_000, first.raw())?;
+    raw::spin(rig.driver(), spin, 300_000, second.raw())?;
+    let late = raw::htod(&first, memory.1, &memory.0, URGENT_BYTES)?;
+    let early = raw::dtoh(&second, &memory.0, memory.1, URGENT_BYTES)?;
     (0..4).try_for_each(|_| occupant.occupy(rig, Direction::DeviceToHost, OCCUPANT_BYTES))?;
     bed::eventually(rig, "the second word goes up", || bed::raised(&overtake) == 1)?;
     ensure!(!is_done(&early)?, "the word went up too late");

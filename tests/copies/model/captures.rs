@@ -7,11 +7,11 @@ use overtake::Overtake;
 use overtake::copy::{Plan, Reason};
 
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same, same_bytes};
 use crate::faulty::Faulty;
 use crate::lane::level;
 use crate::model::on;
+use crate::raw;
 
 const BYTES: u64 = 512 << 10;
 /// More calls than a copy makes before its question.
@@ -30,7 +30,7 @@ pub fn doubt_is_a_capture() -> Outcome {
             let (host, device) = (rig.pinned_of(&[6; BYTES as usize])?, rig.buffer(BYTES)?);
             for nth in 1..=CALLS_MAX {
                 faulty.fail(nth);
-                let copy = doors::htod(&low, device, &host, BYTES);
+                let copy = raw::htod(&low, device, &host, BYTES);
                 faulty.fail(0);
                 if faulty.failed() == Some("stream_capture_status") {
                     same("the plan", &copy?.plan(), &Plan::Native(Reason::Capturing))?;

@@ -6,11 +6,11 @@ use overtake::options::{Emulation, Transport};
 use overtake::{Options, Overtake};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same, same_bytes};
 use crate::lane::{Lane, level};
 use crate::model::stall::Stall;
 use crate::model::{Held, on};
+use crate::raw;
 use crate::rig::Rig;
 use crate::traffic::is_done;
 
@@ -26,7 +26,7 @@ pub fn lets_bulk_through() -> Outcome {
                 let stall = Stall::new(gpu, rig, options)?;
                 let (back, source) = (rig.pinned(BYTES)?, rig.buffer_of(&[2; BYTES as usize])?);
                 let urgent = stall.stalled(5)?;
-                let bulk = [stall.bulk()?, doors::dtoh(&stall.low, &back, source, BYTES)?];
+                let bulk = [stall.bulk()?, raw::dtoh(&stall.low, &back, source, BYTES)?];
                 rig.driver().host().sleep(Nanos::from_ms(1));
                 ensure!(!is_done(&bulk[0])? && !is_done(&bulk[1])?, "the urgent copy holds no bulk back");
                 let Stall { overtake, low, .. } = stall;
@@ -36,7 +36,7 @@ pub fn lets_bulk_through() -> Outcome {
                 // This would detect a handle that reported completion too early.
                 same_bytes("to the host", &back.read_all(), &[2; BYTES as usize])?;
                 // Streams outlive the layer and then copy natively.
-                let after = doors::dtoh(&low, &back, source, BYTES)?;
+                let after = raw::dtoh(&low, &back, source, BYTES)?;
                 same("the plan", &after.plan(), &Plan::Native(Reason::StoodDown))?;
                 Ok(after.wait()?)
             },
@@ -86,7 +86,7 @@ pub fn on_any_thread() -> Outcome {
             let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
             let overtake = bed::open(rig, bed::small_options())?;
             let (low, _high) = (overtake.stream(level(1))?, overtake.stream(level(3))?);
-            let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+            let handle = raw::htod(&low, memory.1, &memory.0, BYTES)?;
             drop((low, _high));
             let driver = std::sync::Arc::clone(rig.shared_driver());
             let gone = hal::spawn(rig.shared_driver(), "heir", move || {

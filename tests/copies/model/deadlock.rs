@@ -6,11 +6,11 @@ use overtake::options::Transport;
 use overtake::{Options, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
 use crate::model::on;
 use crate::model::stall::{Stall, URGENT_BYTES};
+use crate::raw;
 use crate::rig::Rig;
 
 /// More streams than there are hardware queues.
@@ -29,11 +29,11 @@ fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
     let mut handles = vec![stall.stalled(1)?];
     for _ in 0..WAITING {
         let low = stall.overtake.adopt(rig.stream()?, level(1))?;
-        handles.push(doors::htod(&low, memory.1, &memory.0, bytes)?);
+        handles.push(raw::htod(&low, memory.1, &memory.0, bytes)?);
     }
     // Urgent copies of other streams, each likely to get a queue whose head waits for it.
     for high in &others {
-        handles.push(doors::htod(high, memory.1, &memory.0, URGENT_BYTES)?);
+        handles.push(raw::htod(high, memory.1, &memory.0, URGENT_BYTES)?);
     }
     Ok(handles)
 }

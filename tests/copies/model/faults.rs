@@ -10,11 +10,11 @@ use softgpu::{Fault, SoftGpu};
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
 use crate::lane::{Lane, level};
 use crate::model::{Held, on};
+use crate::raw;
 use crate::rig::Rig;
 
 const LANE_BYTES: u64 = 150_000;
@@ -208,9 +208,9 @@ fn dying(options: Options, nth: u64) -> Outcome {
     let mut first = None;
     for round in 0..12 {
         let copies = [
-            doors::htod(&low, memory.1, &memory.0, BYTES),
-            doors::htod(&high, memory.1, &memory.0, 64 << 10),
-            doors::dtoh(&high, &memory.0, memory.1, 64 << 10),
+            raw::htod(&low, memory.1, &memory.0, BYTES),
+            raw::htod(&high, memory.1, &memory.0, 64 << 10),
+            raw::dtoh(&high, &memory.0, memory.1, 64 << 10),
         ];
         for copy in copies {
             match copy {
@@ -232,7 +232,7 @@ fn dying(options: Options, nth: u64) -> Outcome {
     let Some((_, error)) = first else { return Err(Failure::new("no call reported that the context has failed")) };
     ensure!(dead(error.code()), "the first error was {error}");
     bed::eventually(&rig, "semaphores go down", || bed::raised(&overtake) == 0)?;
-    let refused = doors::htod(&low, memory.1, &memory.0, BYTES).err();
+    let refused = raw::htod(&low, memory.1, &memory.0, BYTES).err();
     ensure!(refused.as_ref().is_some_and(|error| dead(error.code())), "a copy on a dead context: {refused:?}");
     drop((low, high, handles, overtake));
     Ok(())

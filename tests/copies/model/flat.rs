@@ -8,10 +8,10 @@ use overtake::options::Transport;
 use softgpu::Payload;
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::model::{Held, on};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Rounds by transport.
@@ -37,11 +37,11 @@ fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
         if round % DRAIN_EVERY == 0 {
             [&low, &high].into_iter().try_for_each(overtake::PriorityStream::synchronize)?;
         }
-        doors::htod(&low, memory.1, &memory.0, BYTES)?;
-        doors::dtoh(&low, &memory.0, memory.1, 24 << 10)?;
+        raw::htod(&low, memory.1, &memory.0, BYTES)?;
+        raw::dtoh(&low, &memory.0, memory.1, 24 << 10)?;
         high.wait_for(&low)?;
-        doors::htod(&high, memory.1, &memory.0, 64 << 10)?;
-        doors::dtoh(&high, &memory.0, memory.1, 4 << 10)?;
+        raw::htod(&high, memory.1, &memory.0, 64 << 10)?;
+        raw::dtoh(&high, &memory.0, memory.1, 4 << 10)?;
         low.wait_for(&high)?;
     }
     [low, high].iter().try_for_each(overtake::PriorityStream::synchronize)?;
@@ -54,7 +54,7 @@ const NAME: &str = "flat::memory";
 /// The variable that marks a child.
 const CHILD_VARIABLE: &str = "OVERTAKE_COPIES_CHILD";
 
-/// Tickets, events, memory of the device and of the host.
+/// Fences, events, memory of the device and of the host.
 pub fn memory() -> Outcome {
     if std::env::var_os(CHILD_VARIABLE).is_some() {
         return alone();

@@ -9,12 +9,12 @@ use softgpu::{Connections, SoftGpu};
 
 use crate::bed;
 use crate::checks::guard::{BYTES, Filled, options};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::model::{Held, on};
 use crate::place::Side;
+use crate::raw;
 use crate::rig::Rig;
 
 /// A program that makes more calls never ends: some call is repeated because it fails.
@@ -118,11 +118,11 @@ pub fn copies_make_nothing() -> Outcome {
             let (memory, gate) = ((rig.pinned(BYTES)?, rig.buffer(BYTES)?), rig.gate(lanes[2].raw())?);
             let held = Held::by(gpu);
             for lane in &lanes {
-                doors::htod(lane, memory.1, &memory.0, if lane.priority() == level(1) { BYTES } else { 40 << 10 })?;
+                raw::htod(lane, memory.1, &memory.0, if lane.priority() == level(1) { BYTES } else { 40 << 10 })?;
             }
             // More streams with urgent copies than shadows: their copies are made and tracked nevertheless.
             let (to, from) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
-            let urgent = plain.iter().map(|stream| doors::linear(stream, to, from, 40 << 10, Some(level(3))));
+            let urgent = plain.iter().map(|stream| raw::linear(stream, to, from, 40 << 10, Some(level(3))));
             let handles = urgent.collect::<Result<Vec<_>, _>>()?;
             same("the objects after copying", &Held::by(gpu), &held)?;
             gate.open();
@@ -143,8 +143,8 @@ pub fn leaves_nothing() -> Outcome {
             let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
             let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
             for _ in 0..10 {
-                doors::htod(&low, memory.1, &memory.0, BYTES)?;
-                doors::htod(&high, memory.1, &memory.0, 64 << 10)?;
+                raw::htod(&low, memory.1, &memory.0, BYTES)?;
+                raw::htod(&high, memory.1, &memory.0, 64 << 10)?;
             }
             drop((low, high, overtake));
             rig.driver().context_synchronize()?;
@@ -197,7 +197,7 @@ pub fn a_lost_copy_is_an_error() -> Outcome {
             lost("the context", overtake.synchronize())?;
             lost("whether it is done", bulk[0].is_done().map(drop))?;
             let (other, memory) = (overtake.adopt(rig.stream()?, level(3))?, (rig.buffer(BYTES)?, rig.pinned(BYTES)?));
-            lost("another stream's copy", doors::htod(&other, memory.0, &memory.1, 64 << 10).map(drop))?;
+            lost("another stream's copy", raw::htod(&other, memory.0, &memory.1, 64 << 10).map(drop))?;
             ensure!(gpu.deadlock().is_none(), "it hung");
             let statistics = overtake.statistics();
             same("lost copies", &(statistics.lost, statistics.stood_down), &(2, false))

@@ -6,11 +6,11 @@ use overtake::{Options, Overtake};
 use softgpu::{Payload, SoftGpu};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
 use crate::model::on;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 const BULK_BYTES: u64 = 256 << 20;
@@ -41,7 +41,7 @@ impl Pair {
     }
 
     fn copy(&self, stream: &overtake::PriorityStream, bytes: u64) -> hal::Result<overtake::copy::CopyHandle> {
-        doors::linear(stream, (Side::UnifiedDevice(self.far), 0), (Side::UnifiedDevice(self.near), 0), bytes, None)
+        raw::linear(stream, (Side::UnifiedDevice(self.far), 0), (Side::UnifiedDevice(self.near), 0), bytes, None)
     }
 
     /// The time of some bulk copies by the driver alone.

@@ -9,12 +9,12 @@ use overtake::{Overtake, PriorityStream};
 
 use super::unpinned::options;
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::model::on;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 use crate::running::Running;
 
@@ -69,7 +69,7 @@ impl Lane {
     fn copy(&self, way: bool, rank: u8) -> Outcome {
         let sides = [(Side::Device(self.device), 0), (Side::Host(&self.host), 0)];
         let [target, source] = if way == TO_DEVICE { sides } else { [sides[1], sides[0]] };
-        doors::linear(&self.stream, target, source, self.bytes, Some(level(rank)))?;
+        raw::linear(&self.stream, target, source, self.bytes, Some(level(rank)))?;
         Ok(())
     }
 }
@@ -111,12 +111,12 @@ impl Load {
                             true => lane.copy(way, 1)?,
                             false => {
                                 let direction = (way == TO_DEVICE, level(1));
-                                doors::pageable(&lane.stream, lane.device, &mut memory, direction).map(drop)?;
+                                raw::pageable(&lane.stream, lane.device, &mut memory, direction).map(drop)?;
                             }
                         }
                     }
                     if checked > 0 {
-                        doors::pageable(&lane.stream, lane.device, &mut memory, (TO_HOST, level(1)))?;
+                        raw::pageable(&lane.stream, lane.device, &mut memory, (TO_HOST, level(1)))?;
                     }
                     lane.stream.synchronize()?;
                     progress.add(queued as u64 * lane.bytes + checked);

@@ -10,12 +10,12 @@ use softgpu::Connections;
 
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 use crate::lane::{Lane, level};
 use crate::model::on;
 use crate::place::Side;
+use crate::raw;
 
 const BYTES: u64 = 512 << 10;
 
@@ -29,10 +29,10 @@ pub fn one_copy_queue() -> Outcome {
                 ensure!(overtake.statistics().stood_down, "it took one queue for several");
                 let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
                 let low = overtake.adopt(rig.stream()?, level(1))?;
-                let request = doors::request((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0), BYTES);
+                let request = raw::request((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0), BYTES);
                 ensure!(matches!(low.look(&request, level(1)), Look::Met(_)), "it goes natively for another reason");
                 let _high = overtake.adopt(rig.stream()?, level(3))?;
-                let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+                let handle = raw::htod(&low, memory.1, &memory.0, BYTES)?;
                 same("the plan", &handle.plan(), &Plan::Native(Reason::StoodDown))?;
                 handle.wait()?;
                 let mut lane = Lane::new(rig, &overtake, 2, 100_000, 9)?;
@@ -76,8 +76,8 @@ fn plans_of_waiting_streams(copy_queues: u32) -> Result<Vec<Plan>, Failure> {
             let mut copies = Vec::new();
             for span_ms in (1..=4).rev() {
                 let low = overtake.adopt(rig.stream()?, level(1))?;
-                doors::spin(rig.driver(), spin, span_ms * 1_000_000, low.raw())?;
-                copies.push(doors::htod(&low, memory.1, &memory.0, BYTES)?);
+                raw::spin(rig.driver(), spin, span_ms * 1_000_000, low.raw())?;
+                copies.push(raw::htod(&low, memory.1, &memory.0, BYTES)?);
             }
             let plans = copies.iter().map(CopyHandle::plan).collect();
             // The last begins first: no copy stands behind one that waits for longer.
@@ -117,9 +117,9 @@ pub fn chunks_are_shorter_where_streams_take_turns() -> Outcome {
             let lows = lows.collect::<Result<Vec<PriorityStream>, Failure>>()?;
             let mut chunks = Vec::new();
             for low in lows.iter().chain(&lows[2..]) {
-                doors::spin(rig.driver(), spin, 1_000_000, low.raw())?;
+                raw::spin(rig.driver(), spin, 1_000_000, low.raw())?;
                 let before = overtake.statistics().chunks;
-                doors::htod(low, memory.1, &memory.0, LONG)?;
+                raw::htod(low, memory.1, &memory.0, LONG)?;
                 chunks.push(overtake.statistics().chunks - before);
             }
             // The channel of a copy is made after its chunks are.

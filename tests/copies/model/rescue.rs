@@ -50,7 +50,7 @@ pub fn stands_down() -> Outcome {
             let mut options = bed::transport(Transport::Kernel);
             options.profile.rescues_max = 3;
             let stall = Stall::new(gpu, rig, options)?;
-            // Its next copies need no ticket, until words are not used any more.
+            // Its next copies need no fence, until words are not used any more.
             let rider = stall.overtake.adopt(rig.stream()?, level(3))?;
             stall.urgent_of(&rider)?.wait()?;
             bed::at_rest(rig, &stall.overtake)?;
@@ -63,7 +63,7 @@ pub fn stands_down() -> Outcome {
             let (bulk, urgent) = (stall.bulk()?, stall.urgent()?);
             same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
             same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
-            same("the copy without a ticket", &stall.urgent_of(&rider)?.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("the copy without a fence", &stall.urgent_of(&rider)?.plan(), &Plan::Native(Reason::StoodDown))?;
             same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
             let mut lane = Lane::new(rig, &stall.overtake, 2, 100_000, 5)?;
             (0..20).try_for_each(|_| lane.copy())?;

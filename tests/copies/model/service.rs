@@ -9,12 +9,12 @@ use overtake::{Options, Overtake, PriorityStream};
 use super::{Held, on};
 use crate::bed;
 use crate::checks::guard;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 const COPIES: u64 = 100;
@@ -48,8 +48,8 @@ impl<'a> Bed<'a> {
 
     fn enqueue(&self, queue: &mut CopyQueue, to_device: bool) -> hal::Result<()> {
         (0..COPIES).map(|index| index * BYTES).try_for_each(|at| match to_device {
-            true => doors::queue(queue, (Side::Device(self.device), at), (Side::Host(&self.host), at), BYTES),
-            false => doors::queue(queue, (Side::Host(&self.back), at), (Side::Device(self.device), at), BYTES),
+            true => raw::queue(queue, (Side::Device(self.device), at), (Side::Host(&self.host), at), BYTES),
+            false => raw::queue(queue, (Side::Host(&self.back), at), (Side::Device(self.device), at), BYTES),
         })
     }
 
@@ -208,8 +208,8 @@ fn try_it(bed: &Bed<'_>, spin: Function) -> Outcome {
         bed.rig.launch_spin(spin, 100_000, bed.stream.raw())?;
         bed.enqueue(&mut queue, true)?;
         queue.flush()?;
-        doors::queue_set(&mut queue, (Side::Device(bed.device), 3), 0x0102_0304, 77)?;
-        doors::queue_set(&mut queue, (Side::Device(bed.device), 100), 0x0102_0304, 80 << 10)?;
+        raw::queue_set(&mut queue, (Side::Device(bed.device), 3), 0x0102_0304, 77)?;
+        raw::queue_set(&mut queue, (Side::Device(bed.device), 100), 0x0102_0304, 80 << 10)?;
         Ok(queue.flush().map(drop)?)
     })
 }

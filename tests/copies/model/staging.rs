@@ -9,13 +9,13 @@ use softgpu::SoftGpu;
 
 use crate::bed;
 use crate::checks::staging::{staging, warm_up};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::faulty::{Faulty, INJECTED};
 use crate::lane::level;
 use crate::model::{Held, on};
 use crate::place::Buffer;
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 300_000;
@@ -27,10 +27,10 @@ fn program(streams: &[PriorityStream; 2], buffer: Buffer, prng: &mut Prng) -> Ou
     for stream in streams {
         let sent = prng.bytes(BYTES);
         let mut source = sent.clone();
-        let there = doors::htod_pageable(stream, (buffer, 0), &source);
+        let there = raw::htod_pageable(stream, (buffer, 0), &source);
         source.fill(0x5a);
         let mut target = vec![0; BYTES as usize];
-        let back = doors::dtoh_pageable(stream, &mut target, (buffer, 0));
+        let back = raw::dtoh_pageable(stream, &mut target, (buffer, 0));
         match (there, back) {
             (Ok(_), Ok(_)) => same_bytes("the bytes that came back", &target, &sent)?,
             (there, back) => {
@@ -122,15 +122,15 @@ pub fn nothing_can_be_pinned() -> Outcome {
             faulty.refuse(&["host_register"]);
             let (buffer, sent) = (rig.buffer(BYTES)?, Prng::new(51).bytes(BYTES));
             for _ in 0..3 {
-                let handle = doors::htod_pageable(&stream, (buffer, 0), &sent)?;
+                let handle = raw::htod_pageable(&stream, (buffer, 0), &sent)?;
                 same("the plan", &handle.plan(), &Plan::Native(Reason::Unstaged))?;
                 let mut target = vec![0; BYTES as usize];
-                doors::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
+                raw::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
                 same_bytes("there and back", &target, &sent)?;
             }
             let expected = registered_to_open(rig)?;
             bed::eventually(rig, "it is asked for", || faulty.made()["host_register"] >= expected)?;
-            doors::htod_pageable(&stream, (buffer, 0), &sent)?;
+            raw::htod_pageable(&stream, (buffer, 0), &sent)?;
             same("asked for once", &faulty.made()["host_register"], &expected)?;
             same("copies counted", &overtake.statistics().native[&Reason::Unstaged].copies, &7)
         },

@@ -8,11 +8,11 @@ use overtake::{Options, Overtake, PriorityStream};
 use softgpu::{Direction, Fault, SoftGpu};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 /// The size of an urgent copy here.
@@ -65,7 +65,7 @@ impl<'a> Stall<'a> {
 
     /// A copy of that size in another stream.
     pub fn urgent_of(&self, stream: &PriorityStream) -> Result<CopyHandle, Failure> {
-        Ok(doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?)
+        Ok(raw::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?)
     }
 
     /// An urgent copy that the engine does not start for `ms` milliseconds, while its word is up.
@@ -78,6 +78,6 @@ impl<'a> Stall<'a> {
     }
 
     pub fn bulk(&self) -> Result<CopyHandle, Failure> {
-        Ok(doors::htod(&self.low, self.memory.1, &self.memory.0, BULK_BYTES)?)
+        Ok(raw::htod(&self.low, self.memory.1, &self.memory.0, BULK_BYTES)?)
     }
 }

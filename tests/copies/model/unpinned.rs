@@ -7,12 +7,12 @@ use hal::{Driver, HostThread, Nanos};
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::model::on;
 use crate::place::{Buffer, Side};
+use crate::raw;
 use crate::rig::Rig;
 
 const SMALL_BYTES: u64 = 64 << 10;
@@ -52,7 +52,7 @@ impl Bulk<'_> {
         let thread = rig.spawn("bulk", move |_| {
             let mut memory = vec![1; BULK_BYTES as usize];
             while !stopped.load(Ordering::SeqCst) {
-                doors::pageable(&stream, device, &mut memory, (to_device, level(1)))?;
+                raw::pageable(&stream, device, &mut memory, (to_device, level(1)))?;
                 stream.synchronize()?;
                 counted.fetch_add(1, Ordering::SeqCst);
             }
@@ -109,10 +109,10 @@ impl Small {
             Some(host) => {
                 let sides = [(Side::Device(self.device), 0), (Side::Host(host), 0)];
                 let [target, source] = if self.to_device { sides } else { [sides[1], sides[0]] };
-                doors::linear(&self.stream, target, source, SMALL_BYTES, Some(level(2)))?;
+                raw::linear(&self.stream, target, source, SMALL_BYTES, Some(level(2)))?;
             }
             None => {
-                doors::pageable(&self.stream, self.device, &mut self.pageable, (self.to_device, level(2)))?;
+                raw::pageable(&self.stream, self.device, &mut self.pageable, (self.to_device, level(2)))?;
             }
         }
         Ok(self.stream.synchronize()?)

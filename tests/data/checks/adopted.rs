@@ -7,9 +7,9 @@ use overtake::data::{Array, ArrayOptions, discard, read, read_write};
 use overtake::heap::HeapOptions;
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 16 << 10;
@@ -20,7 +20,7 @@ fn ones(rig: &Rig) -> Result<Buffer, Failure> {
 }
 
 fn double(bed: &Bed, from: &Array<f32>, to: &Array<f32>) -> Outcome {
-    doors::add(bed, "double", from, from, to).submit()?;
+    raw::add(bed, "double", from, from, to).submit()?;
     Ok(())
 }
 
@@ -28,14 +28,14 @@ fn double(bed: &Bed, from: &Array<f32>, to: &Array<f32>) -> Outcome {
 pub fn is_used_where_it_lies(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (memory, owner) = (ones(rig)?, Arc::new(()));
-    let adopted = doors::adopt(&bed, memory, Arc::clone(&owner))?;
+    let adopted = raw::adopt(&bed, memory, Arc::clone(&owner))?;
     double(&bed, &adopted, &adopted)?;
     let frozen = read(&adopted).freeze(0)?;
     same("its address", &frozen.address(), &memory.base)?;
     drop(frozen);
     let lent = read_write(&adopted).lend(0)?;
     same("its address", &lent.address(), &memory.base)?;
-    let waits = doors::add(&bed, "waits", &adopted, &adopted, &adopted).submit()?;
+    let waits = raw::add(&bed, "waits", &adopted, &adopted, &adopted).submit()?;
     ensure!(!waits.is_launched(), "code outside has it");
     drop(lent);
     waits.wait()?;
@@ -54,7 +54,7 @@ pub fn is_used_where_it_lies(rig: &Rig) -> Outcome {
 pub fn has_its_results_at_the_end(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let memory = ones(rig)?;
-    let adopted = doors::adopt(&bed, memory, ())?;
+    let adopted = raw::adopt(&bed, memory, ())?;
     adopted.change()?[COUNT - 1] = 7.0;
     drop(bed);
     let seen = rig.download(memory, rig.stream()?)?;
@@ -66,7 +66,7 @@ pub fn is_never_moved_out(rig: &Rig) -> Outcome {
     let device = HeapOptions { page_bytes: BYTES, max_bytes: 2 * BYTES, ..HeapOptions::default() };
     let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })?;
     let memory = ones(rig)?;
-    let adopted = doors::adopt(&bed, memory, ())?;
+    let adopted = raw::adopt(&bed, memory, ())?;
     let arrays = (0..4).map(|_| bed.arrays.array::<f32>(&[COUNT])).collect::<Result<Vec<_>, _>>()?;
     double(&bed, &adopted, &arrays[0])?;
     // The adopted array is the oldest from here on.
@@ -82,7 +82,7 @@ pub fn is_never_moved_out(rig: &Rig) -> Outcome {
 pub fn has_the_results_beside_a_failure(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let memory = ones(rig)?;
-    let (adopted, first) = (doors::adopt(&bed, memory, ())?, bed.arrays.array::<f32>(&[1])?);
+    let (adopted, first) = (raw::adopt(&bed, memory, ())?, bed.arrays.array::<f32>(&[1])?);
     let driver = rig.shared_driver().clone();
     let late = bed.arrays.host("late", (discard(&first),), move |_| {
         driver.host().sleep(Nanos::from_ms(5));

@@ -8,8 +8,8 @@ use overtake::data::{Sum, discard, read, read_write, reduce, write};
 use overtake::task::{Error, Handle, More, Reason};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1000;
@@ -67,7 +67,7 @@ pub fn of_readers(rig: &Rig) -> Outcome {
     let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
     let reads = bed.arrays.launch("reads", (read(&source),), |_, _| Ok(More::Done)).retries(3).held().submit()?;
     ensure!(reads.cancel()?, "it is held");
-    doors::add(&bed, "sum", &source, &source, &sum).submit()?.wait()?;
+    raw::add(&bed, "sum", &source, &source, &sum).submit()?.wait()?;
     same("the sum", &sum.read()?[0], &2.0)?;
     bed.transfers("one goes up, for both", (1, 4 * COUNT as u64), (1, 4 * COUNT as u64))?;
     source.change()?.fill(3.0);
@@ -122,8 +122,8 @@ pub fn of_a_reader_before_a_writer(rig: &Rig) -> Outcome {
 pub fn of_writers(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    let task = doors::add(&bed, "sum", &source, &source, &sum).held().submit()?;
-    let behind = doors::add(&bed, "behind", &sum, &source, &source).submit()?;
+    let task = raw::add(&bed, "sum", &source, &source, &sum).held().submit()?;
+    let behind = raw::add(&bed, "behind", &sum, &source, &source).submit()?;
     ensure!(task.cancel()? && is_left_out(&behind.wait()), "{:?}", behind.outcome());
     for array in [&sum, &source] {
         ensure!(is_left_out(&array.read().map(drop)), "its contents are lost");
@@ -153,7 +153,7 @@ pub fn of_the_writer_of_a_part(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
     let half = |at: usize| at * COUNT / 2..(at + 1) * COUNT / 2;
-    let adds = |at| doors::add_parts(&bed, "adds", (&source, half(at)), (&source, half(at)), (&sum, half(at)));
+    let adds = |at| raw::add_parts(&bed, "adds", (&source, half(at)), (&source, half(at)), (&sum, half(at)));
     let (first, second) = (adds(0).held().submit()?, adds(1).held().submit()?);
     let all = bed.arrays.host("all", (read(&sum),), |_| Ok(())).submit()?;
     let one = read(&sum).part(half(0)).to_host()?;

@@ -8,14 +8,14 @@ use overtake::task::{Error, Shape};
 use overtake::{Context, ContextOptions};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Launches that fit run, and others are refused before anything is submitted.
 pub fn stay_inside(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let add = doors::checked_add(&bed)?;
+    let add = raw::checked_add(&bed)?;
     let (x, y) = (bed.arrays.array_of(&[1.0_f32; 100])?, bed.arrays.array_of(&[0.5_f32; 100])?);
     let line = Shape::line(1, 256);
     bed.arrays.call("all", &add, line, (read(&x), read(&x), discard(&y), 100))?.submit()?;
@@ -32,7 +32,7 @@ pub fn stay_inside(rig: &Rig) -> Outcome {
 /// What a check does not see is refused too: uses that overlap, tokens, and kernels of another driver.
 pub fn uses_that_no_check_sees(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let add = doors::checked_add(&bed)?;
+    let add = raw::checked_add(&bed)?;
     let (x, line) = (bed.arrays.array_of(&[1.0_f32; 100])?, Shape::line(1, 256));
     let said = |refused: Option<Error>| refused.map(|error| error.to_string()).unwrap_or_default();
     let overlap = (read(&x), read(&x).part(0..60), discard(&x).part(50..100), 50);
@@ -42,7 +42,7 @@ pub fn uses_that_no_check_sees(rig: &Rig) -> Outcome {
     bed.arrays.call("apart", &add, line, apart)?.submit()?.wait()?;
     let token = bed.arrays.token()?;
     let with_token = (read(&token), read(&x).part(0..50), discard(&x).part(50..100), 0);
-    let tokens = said(bed.arrays.call("token", &doors::checked_add_of_bytes(&bed)?, line, with_token).err());
+    let tokens = said(bed.arrays.call("token", &raw::checked_add_of_bytes(&bed)?, line, with_token).err());
     ensure!(tokens.contains("a token has no memory for a kernel"), "{tokens}");
     let other: Arc<dyn Driver> = Arc::new(workloads::register(softgpu::SoftGpu::builder()).build());
     let context = Context::open_on(&other, ContextOptions::default())?;
@@ -71,7 +71,7 @@ pub fn release_is_refused_beside_a_description(rig: &Rig) -> Outcome {
 /// Types of other sizes than the kernel's parameters.
 pub fn types_that_do_not_fit(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let said = doors::checked_wrongly(&bed).err().map(|error| error.to_string()).unwrap_or_default();
+    let said = raw::checked_wrongly(&bed).err().map(|error| error.to_string()).unwrap_or_default();
     ensure!(
         said.contains("kernel work_add: its parameters have [8, 8, 8, 4] bytes, and the types [8, 8, 4]"),
         "{said}"

@@ -7,9 +7,9 @@ use overtake::data::{Array, ArrayOptions, Computation, Parents, Selection, disca
 use overtake::task::{Handle, More, Recording};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1000;
@@ -54,18 +54,18 @@ pub fn bytes_cross_once(rig: &Rig) -> Outcome {
     }
     on_two(rig, ArrayOptions::default(), |bed| {
         let ([source, sum], [more, again]) = (two_arrays(bed)?, two_arrays(bed)?);
-        doors::add(bed, "here", &source, &source, &sum).on(0).submit()?;
-        doors::add(bed, "there", &sum, &sum, &more).on(1).submit()?;
-        doors::add(bed, "there again", &sum, &more, &again).on(1).submit()?;
+        raw::add(bed, "here", &source, &source, &sum).on(0).submit()?;
+        raw::add(bed, "there", &sum, &sum, &more).on(1).submit()?;
+        raw::add(bed, "there again", &sum, &more, &again).on(1).submit()?;
         same("one up, one across", &moved(bed), &[1, 1, 0])?;
         same("bytes across", &bed.arrays.statistics().between_device_bytes, &BYTES)?;
-        doors::add(bed, "here again", &sum, &source, &source).on(0).submit()?;
+        raw::add(bed, "here again", &sum, &source, &source).on(0).submit()?;
         same("still there", &moved(bed), &[1, 1, 0])?;
         same("there", &again.read()?[COUNT - 1], &6.0)?;
         same("here", &source.read()?[0], &3.0)?;
         // Written there: the copy here is out of date, and comes back.
-        doors::add(bed, "changes", &more, &more, &sum).on(1).submit()?;
-        doors::add(bed, "sees it", &sum, &sum, &more).on(0).submit()?;
+        raw::add(bed, "changes", &more, &more, &sum).on(1).submit()?;
+        raw::add(bed, "sees it", &sum, &sum, &more).on(0).submit()?;
         same("the last", &more.read()?[7], &16.0)?;
         same("at the end", &moved(bed), &[1, 2, 3])
     })
@@ -77,11 +77,11 @@ pub fn two_readers_share_a_transfer(rig: &Rig) -> Outcome {
         let ([source, first], [other, second]) = (arrays_of(bed, MANY)?, arrays_of(bed, MANY)?);
         let before = moved(bed);
         if let Some(from) = from {
-            doors::add(bed, "elsewhere", &other, &other, &source).on(from).submit()?;
+            raw::add(bed, "elsewhere", &other, &other, &source).on(from).submit()?;
         }
         let writes = moved(bed);
-        let held = doors::add(bed, "first", &source, &source, &first).on(to).held().submit()?;
-        let free = doors::add(bed, "second", &source, &source, &second).on(to).submit()?;
+        let held = raw::add(bed, "first", &source, &source, &first).on(to).held().submit()?;
+        let free = raw::add(bed, "second", &source, &source, &second).on(to).submit()?;
         free.wait()?;
         ensure!(!held.is_launched(), "the first reader is held");
         let crossings: u64 = moved(bed).iter().sum::<u64>() - writes.iter().sum::<u64>();
@@ -114,8 +114,8 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     let driver: Arc<dyn Driver> = faulty;
     let bed = bed::open_on(rig, &driver, 2, ArrayOptions::default())?;
     let ([source, sum], [more, _]) = (two_arrays(&bed)?, two_arrays(&bed)?);
-    doors::add(&bed, "here", &source, &source, &sum).on(0).submit()?;
-    let there = doors::add(&bed, "there", &sum, &sum, &more).on(1).priority(bed::urgent());
+    raw::add(&bed, "here", &source, &source, &sum).on(0).submit()?;
+    let there = raw::add(&bed, "there", &sum, &sum, &more).on(1).priority(bed::urgent());
     there.submit()?.wait()?;
     same("up twice, down once", &moved(&bed), &[2, 0, 1])?;
     same("the host has it", &sum.read()?[9], &2.0)?;
@@ -145,9 +145,9 @@ fn chosen(bed: &Bed, source: &Array<f32>, count: usize) -> Result<Vec<u8>, Failu
 pub fn by_the_bytes(rig: &Rig) -> Outcome {
     on_two(rig, ArrayOptions::default(), |bed| {
         let [source, sum] = two_arrays(bed)?;
-        doors::add(bed, "there", &source, &source, &sum).on(1).submit()?.wait()?;
+        raw::add(bed, "there", &source, &source, &sum).on(1).submit()?.wait()?;
         same("where the result is", &chosen(bed, &sum, 3)?, &vec![1; 3])?;
-        doors::add(bed, "here", &source, &source, &sum).on(0).submit()?.wait()?;
+        raw::add(bed, "here", &source, &source, &sum).on(0).submit()?.wait()?;
         same("where it is now", &chosen(bed, &sum, 3)?, &vec![0; 3])
     })
 }
@@ -156,7 +156,7 @@ pub fn by_the_bytes(rig: &Rig) -> Outcome {
 pub fn by_a_threshold(rig: &Rig) -> Outcome {
     on_two(rig, ArrayOptions { threshold: 1.0, ..ArrayOptions::default() }, |bed| {
         let [source, sum] = two_arrays(bed)?;
-        doors::add(bed, "there", &source, &source, &sum).on(1).submit()?.wait()?;
+        raw::add(bed, "there", &source, &source, &sum).on(1).submit()?.wait()?;
         let seen = chosen(bed, &sum, 4)?;
         same(
             "how often each was taken",
@@ -180,7 +180,7 @@ pub fn by_turns(rig: &Rig) -> Outcome {
     // The busy device is seen while its computation has not ended.
     on_two(rig, with(Selection::StreamAware), |bed| {
         let [source, sum] = two_arrays(bed)?;
-        let busy = doors::add(bed, "busy", &source, &source, &sum).on(0).held().submit()?;
+        let busy = raw::add(bed, "busy", &source, &source, &sum).on(0).held().submit()?;
         same("the other one", &chosen(bed, &source, 2)?, &vec![1; 2])?;
         busy.release()?;
         busy.wait()?;
@@ -211,7 +211,7 @@ pub fn by_those_before(rig: &Rig) -> Outcome {
                     Ok(More::Done)
                 })
             };
-            let first = doors::add(bed, "first", &source, &source, &sum).held().submit()?;
+            let first = raw::add(bed, "first", &source, &source, &sum).held().submit()?;
             let (held, free) = (reader().held().submit()?, reader().submit()?);
             first.release()?;
             first.wait()?;
@@ -243,7 +243,7 @@ pub fn of_templates(rig: &Rig) -> Outcome {
         });
         let template = recording.finish()?;
         for device in [1, 0, 1] {
-            doors::add(bed, "writes", &source, &source, &sum).on(device).submit()?.wait()?;
+            raw::add(bed, "writes", &source, &source, &sum).on(device).submit()?.wait()?;
             let chosen = bed.arrays.choose((read(&sum),))?;
             template.replay(&bed.tasks, Arc::clone(&seen)).on(chosen).submit()?.wait()?;
         }
@@ -274,7 +274,7 @@ pub fn counts_once(rig: &Rig) -> Outcome {
 pub fn pinned(rig: &Rig) -> Outcome {
     on_two(rig, ArrayOptions::default(), |bed| {
         let [source, sum] = two_arrays(bed)?;
-        let third = doors::add(bed, "third", &source, &source, &sum).on(2).submit();
+        let third = raw::add(bed, "third", &source, &source, &sum).on(2).submit();
         let error = third.map(drop).expect_err("there are two");
         ensure!(error.to_string().contains("a device that is not there"), "{error}");
         same("nothing has happened", &moved(bed), &[0, 0, 0])?;

@@ -11,8 +11,8 @@ use overtake::heap::HeapOptions;
 use overtake::task::{Error, Handle, More, Tasks};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1 << 16;
@@ -41,7 +41,7 @@ pub fn all_has_ended(rig: &Rig) -> Outcome {
     let [source, sum] = two_arrays(&bed)?;
     let mut tasks = Vec::new();
     for _ in 0..20 {
-        tasks.push(doors::add(&bed, "sum", &source, &source, &sum).submit()?);
+        tasks.push(raw::add(&bed, "sum", &source, &source, &sum).submit()?);
         let look = bed.arrays.host("look", (read(&sum), discard(&source)), |(sum, source)| {
             source.copy_from_slice(sum);
             Ok(())
@@ -63,9 +63,9 @@ pub fn all_has_ended(rig: &Rig) -> Outcome {
 pub fn held_ones_fail(rig: &Rig) -> Outcome {
     let mut bed = bed::open(rig)?;
     let ([source, sum], [other, free]) = (two_arrays(&bed)?, two_arrays(&bed)?);
-    let held = doors::add(&bed, "held", &source, &source, &sum).held().submit()?;
-    let behind = doors::add(&bed, "behind", &sum, &sum, &source).submit()?;
-    let beside = doors::add(&bed, "beside", &other, &other, &free).submit()?;
+    let held = raw::add(&bed, "held", &source, &source, &sum).held().submit()?;
+    let behind = raw::add(&bed, "behind", &sum, &sum, &source).submit()?;
+    let beside = raw::add(&bed, "beside", &other, &other, &free).submit()?;
     drop_arrays(&mut bed)?;
     has_failed(&held)?;
     has_failed(&behind)?;
@@ -86,8 +86,8 @@ pub fn a_guard_stays(rig: &Rig) -> Outcome {
     let ([source, sum], [other, _]) = (two_arrays(&bed)?, two_arrays(&bed)?);
     let mut guard = source.change()?;
     let reader = other.read()?;
-    let waits = doors::add(&bed, "waits", &source, &source, &sum).submit()?;
-    let reads = doors::add(&bed, "reads", &other, &other, &sum).submit()?;
+    let waits = raw::add(&bed, "waits", &source, &source, &sum).submit()?;
+    let reads = raw::add(&bed, "reads", &other, &other, &sum).submit()?;
     drop_arrays(&mut bed)?;
     has_failed(&waits)?;
     // It writes the same bytes as the other one, so it comes after it.
@@ -105,7 +105,7 @@ pub fn an_access_fails_beside_a_guard(rig: &Rig) -> Outcome {
     let ([source, _], [other, _], host) = (two_arrays(&bed)?, two_arrays(&bed)?, rig.driver().host());
     let source = Arc::new(source);
     let mut guard = source.change()?;
-    let waits = doors::add(&bed, "waits", &other, &other, &source).submit()?;
+    let waits = raw::add(&bed, "waits", &other, &other, &source).submit()?;
     let theirs = Arc::clone(&source);
     let overwrites = rig.spawn("overwrites", move |_| Ok(theirs.overwrite().map(drop)));
     host.sleep(Nanos::from_ms(1));
@@ -129,8 +129,8 @@ pub fn adopted_memory_has_its_results(rig: &Rig) -> Outcome {
     let memory = PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?;
     let [source, _] = two_arrays(&bed)?;
     let (adopted, lost) = (bed.arrays.adopt(memory)?, bed.arrays.array::<f32>(&[COUNT])?);
-    doors::add(&bed, "sum", &source, &source, &adopted).submit()?;
-    doors::add(&bed, "lost", &source, &source, &lost).submit()?;
+    raw::add(&bed, "sum", &source, &source, &adopted).submit()?;
+    raw::add(&bed, "lost", &source, &source, &lost).submit()?;
     drop(bed);
     let memory = adopted.release()?;
     let memory = memory.ok_or_else(|| Failure::new("it was made of a buffer"))?;
@@ -196,9 +196,9 @@ pub fn is_told_behind_a_lost_array(rig: &Rig) -> Outcome {
     let [source, _] = two_arrays(&bed)?;
     let adopt = || Ok::<_, Failure>(bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?);
     let (before, lost, behind) = (adopt()?, adopt()?, adopt()?);
-    doors::add(&bed, "before", &source, &source, &before).submit()?;
-    doors::add(&bed, "lost", &source, &source, &lost).submit()?;
-    doors::add(&bed, "behind", &source, &source, &behind).submit()?;
+    raw::add(&bed, "before", &source, &source, &before).submit()?;
+    raw::add(&bed, "lost", &source, &source, &lost).submit()?;
+    raw::add(&bed, "behind", &source, &source, &behind).submit()?;
     let broken = bed.arrays.launch("broken", (discard(&lost),), |_, _| -> Result<More, _> { Err("no luck".into()) });
     ensure!(broken.submit()?.wait().is_err(), "it fails");
     let Bed { arrays, tasks, dispatcher, .. } = bed;
@@ -218,9 +218,9 @@ pub fn is_told_behind_one_without_memory(rig: &Rig) -> Outcome {
     let pinned = HeapOptions { page_bytes: 64 << 10, max_bytes: 1 << 20, ..HeapOptions::default() };
     let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { pinned, ..ArrayOptions::default() })?;
     let (memory, [source, _]) = (rig.buffer(BYTES)?, two_arrays(&bed)?);
-    let large = doors::adopt(&bed, memory, ())?;
+    let large = raw::adopt(&bed, memory, ())?;
     let good = bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
-    doors::add(&bed, "sum", &source, &source, &good).submit()?;
+    raw::add(&bed, "sum", &source, &source, &good).submit()?;
     // It is combined with the array on the host, where that finds no memory.
     let adds = bed.arrays.launch("adds", (reduce(&large, Sum).part(0..1),), |_, _| Ok(More::Done));
     adds.submit()?;
@@ -243,7 +243,7 @@ pub fn waits_for_room(rig: &Rig) -> Outcome {
     for _ in 0..MANY {
         let array = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
         array.overwrite()?.fill(1.0);
-        doors::add_of_arrays(&bed, &arrays, &array).submit()?.wait()?;
+        raw::add_of_arrays(&bed, &arrays, &array).submit()?.wait()?;
         adopted.push(array);
     }
     arrays.finish()?;
@@ -296,7 +296,7 @@ pub fn beside_a_section_that_is_lost(rig: &Rig) -> Outcome {
     let fails = bed.arrays.host("fails", (discard(&lost),), |_| Err("no such results".into())).submit()?;
     ensure!(fails.wait().is_err(), "it fails");
     let (section, _inside) = bed.arrays.section("lost", (read(&lost),)).open()?;
-    doors::add(&bed, "sum", &source, &source, &results).submit()?.wait()?;
+    raw::add(&bed, "sum", &source, &source, &results).submit()?.wait()?;
     bed.arrays.clone().finish()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
     ensure!(section.end()?.wait().is_err(), "its array is lost");

@@ -9,8 +9,8 @@ use overtake::data::{ArrayOptions, discard, read, read_write, write};
 use overtake::task::{Error, Handle, Lane, More};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
@@ -23,11 +23,11 @@ pub fn of_a_computation(rig: &Rig) -> Outcome {
         Err("no such picture".into())
     });
     let broken = broken.held().submit()?;
-    let early = doors::add(&bed, "early", &sum, &source, &sum).submit()?;
+    let early = raw::add(&bed, "early", &sum, &source, &sum).submit()?;
     broken.release()?;
     ensure!(matches!(broken.wait(), Err(Error::Failed(_))), "it fails");
     bed.arrays.wait()?;
-    let late = doors::add(&bed, "late", &sum, &source, &sum).submit()?;
+    let late = raw::add(&bed, "late", &sum, &source, &sum).submit()?;
     for task in [&early, &late] {
         let error = task.wait().expect_err("its bytes are lost");
         ensure!(error.to_string().contains("task \"broken\" failed: no such picture"), "{error}");
@@ -37,7 +37,7 @@ pub fn of_a_computation(rig: &Rig) -> Outcome {
     // All that it reads is unharmed, and new contents are as good as any.
     same("its source", &source.read()?[0], &1.0)?;
     discard(&sum).open()?.fill(5.0);
-    doors::add(&bed, "again", &sum, &source, &sum).submit()?;
+    raw::add(&bed, "again", &sum, &source, &sum).submit()?;
     same("the sum", &sum.read()?[0], &6.0)?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
@@ -55,7 +55,7 @@ pub fn unwritten(rig: &Rig) -> Outcome {
         other => Err(Failure::new(format_args!("{other:?}"))),
     };
     told(sum.read().map(drop))?;
-    told(doors::add(&bed, "reads", &source, &sum, &source).submit().map(drop))?;
+    told(raw::add(&bed, "reads", &source, &sum, &source).submit().map(drop))?;
     told(bed.arrays.host("adds", (read_write(&sum),), |_| Ok(())).submit().map(drop))?;
     discard(&sum).part(0..8).open()?.fill(2.0);
     told(sum.read().map(drop))?;

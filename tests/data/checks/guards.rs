@@ -4,9 +4,9 @@ use overtake::data::{discard, read, read_write, write};
 use overtake::task::Handle;
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
@@ -29,11 +29,11 @@ pub fn hold_writers_back(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [one, two, sum] = arrays(&bed)?;
     let guard = one.read()?;
-    let reader = doors::add(&bed, "reader", &one, &two, &sum).submit()?;
+    let reader = raw::add(&bed, "reader", &one, &two, &sum).submit()?;
     reader.wait()?;
-    let writer = doors::add(&bed, "writer", &two, &two, &one).submit()?;
-    let behind = doors::add(&bed, "behind", &one, &one, &two).submit()?;
-    let beside = doors::add(&bed, "beside", &sum, &sum, &sum).submit();
+    let writer = raw::add(&bed, "writer", &two, &two, &one).submit()?;
+    let behind = raw::add(&bed, "behind", &one, &one, &two).submit()?;
+    let beside = raw::add(&bed, "beside", &sum, &sum, &sum).submit();
     ensure!(beside.is_ok(), "on the device an array may be used twice: {beside:?}");
     beside?.wait()?;
     are_held_back(rig, &[&writer, &behind])?;
@@ -49,7 +49,7 @@ pub fn hold_readers_back(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [one, two, sum] = arrays(&bed)?;
     let mut guard = one.change()?;
-    let reader = doors::add(&bed, "reader", &one, &two, &sum).submit()?;
+    let reader = raw::add(&bed, "reader", &one, &two, &sum).submit()?;
     let function = bed.arrays.host("function", (read(&one),), |(one,)| match one[0] {
         5.0 => Ok(()),
         other => Err(format!("it saw {other}").into()),
@@ -66,13 +66,13 @@ pub fn hold_readers_back(rig: &Rig) -> Outcome {
 pub fn wait_for_no_more(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [one, two, sum] = arrays(&bed)?;
-    let never = doors::add(&bed, "held", &one, &one, &two).held().submit()?;
-    doors::add(&bed, "needed", &one, &one, &sum).submit()?;
+    let never = raw::add(&bed, "held", &one, &one, &two).held().submit()?;
+    raw::add(&bed, "needed", &one, &one, &sum).submit()?;
     same("the sum", &sum.read()?[3], &2.0)?;
     same("its source", &one.read()?[3], &1.0)?;
     // Of an array that a task writes in part, the other part is there.
     let part = discard(&sum).part(0..8);
-    let held = doors::add_uses(&bed, "held part", (read(&one), read(&one), part), 8).held().submit()?;
+    let held = raw::add_uses(&bed, "held part", (read(&one), read(&one), part), 8).held().submit()?;
     same("the other part", &read(&sum).part(8..16).open()?[0], &2.0)?;
     ensure!(!never.is_done() && !held.is_done(), "they are held");
     never.release()?;
@@ -84,7 +84,7 @@ pub fn wait_for_no_more(rig: &Rig) -> Outcome {
 pub fn readers_beside_each_other(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [one, _, sum] = arrays(&bed)?;
-    doors::add(&bed, "sum", &one, &one, &sum).submit()?;
+    raw::add(&bed, "sum", &one, &one, &sum).submit()?;
     let (first, second) = (sum.read()?, sum.read()?);
     std::thread::scope(|scope| {
         let third = scope.spawn(|| sum.read().map(|third| third[0]));
@@ -104,8 +104,8 @@ pub fn of_parts(rig: &Rig) -> Outcome {
     let [one, two, sum] = arrays(&bed)?;
     let guard = read_write(&one).part(16..32).open()?;
     let part = |range: std::ops::Range<usize>| (&one, range);
-    let beside = doors::add_parts(&bed, "beside", part(0..16), part(32..48), (&sum, 0..16)).submit()?;
-    let touching = doors::add_parts(&bed, "touching", part(31..33), part(40..42), (&two, 0..2)).submit()?;
+    let beside = raw::add_parts(&bed, "beside", part(0..16), part(32..48), (&sum, 0..16)).submit()?;
+    let touching = raw::add_parts(&bed, "touching", part(31..33), part(40..42), (&two, 0..2)).submit()?;
     beside.wait()?;
     are_held_back(rig, &[&touching])?;
     drop(guard);
@@ -127,7 +127,7 @@ pub fn fresh_memory_is_zero(rig: &Rig) -> Outcome {
 pub fn frozen(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let [one, two, sum] = arrays(&bed)?;
-    doors::add(&bed, "before", &two, &two, &one).submit()?;
+    raw::add(&bed, "before", &two, &two, &one).submit()?;
     let frozen = read(&one).part(0..32).freeze(0)?;
     same("its elements", &(frozen.len(), frozen.is_empty()), &(32, false))?;
     let token = bed.arrays.token()?;
@@ -135,19 +135,19 @@ pub fn frozen(rig: &Rig) -> Outcome {
     same("no elements", &(none.len(), none.is_empty()), &(0, true))?;
     drop(none);
     drop(token);
-    doors::add(&bed, "reads", &one, &one, &sum).submit()?.wait()?;
-    for refused in [doors::add(&bed, "writes", &two, &two, &one).submit().map(drop), one.change().map(drop)] {
+    raw::add(&bed, "reads", &one, &one, &sum).submit()?.wait()?;
+    for refused in [raw::add(&bed, "writes", &two, &two, &one).submit().map(drop), one.change().map(drop)] {
         let error = refused.expect_err("it is frozen");
         ensure!(error.to_string().contains("frozen for code outside"), "{error}");
     }
-    doors::add_parts(&bed, "another part", (&two, 32..64), (&two, 32..64), (&one, 32..64)).submit()?;
+    raw::add_parts(&bed, "another part", (&two, 32..64), (&two, 32..64), (&one, 32..64)).submit()?;
     let memory = Buffer { base: frozen.address(), bytes: 4 * 32 };
     same("outside", &rig.download(memory, rig.stream()?)?, &4_f32.to_ne_bytes().repeat(32))?;
     let again = read(&one).part(16..32).freeze(0)?;
     drop(frozen);
     ensure!(one.overwrite().is_err(), "a part is frozen still");
     drop(again);
-    doors::add(&bed, "writes", &sum, &sum, &one).submit()?;
+    raw::add(&bed, "writes", &sum, &sum, &one).submit()?;
     same("thawed", &one.read()?[5], &16.0)?;
     ensure!(read(&one).freeze(9).is_err(), "there is no such device");
     bed.arrays.wait()?;

@@ -12,9 +12,9 @@ use crate::bed::{self, Bed};
 use crate::checks::cancelled::is_cancelled;
 use crate::checks::oracle::{Fate, How, Moved, Oracle, Part, Place};
 use crate::checks::replays::Recorded;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 /// On the software GPU, in CI. A real one runs fewer.
@@ -169,7 +169,7 @@ impl<'b> Program<'b> {
             _ => read_write(sum),
         };
         let uses = (read(one).part(at_one), read(two).part(at_two), ways.part(at_sum));
-        let step = doors::add_uses(bed, "kernel", uses, count).priority(priority);
+        let step = raw::add_uses(bed, "kernel", uses, count).priority(priority);
         let step = if self.size.names_devices { step.on(device) } else { step };
         let uses = [(left.clone(), How::Reads), (right.clone(), How::Reads), (target.clone(), how)];
         let is_done = self.submit(Place::Device(device), &uses, step);
@@ -220,7 +220,7 @@ impl<'b> Program<'b> {
         let reads = read(&arrays[from.array]).part(from.elements.clone());
         let (place, step) = if how == How::Adds {
             let uses = (reads, reduce(&arrays[to.array], Sum).part(to.elements.clone()));
-            let step = doors::add_up(bed, "adds", uses, count);
+            let step = raw::add_up(bed, "adds", uses, count);
             (Place::Device(device), if self.size.names_devices { step.on(device) } else { step })
         } else {
             let uses = (reads, reduce(&arrays[to.array], Max).part(to.elements.clone()));
@@ -291,7 +291,7 @@ impl<'b> Program<'b> {
             let target = Part { array: (part.array + 1) % self.size.arrays, elements: self.part_of(count).elements };
             let sum = discard(&self.arrays[target.array]).part(target.elements.clone());
             let of = || read(array).part(part.elements.clone());
-            let step = doors::add_uses(self.bed, "beside a guard", (of(), of(), sum), count);
+            let step = raw::add_uses(self.bed, "beside a guard", (of(), of(), sum), count);
             let uses = [(part.clone(), How::Reads), (target.clone(), How::Discards)];
             let is_done = self.submit(Place::Device(device), &uses, step.priority(priority).on(device))?;
             ensure!(is_done, "its elements are written");

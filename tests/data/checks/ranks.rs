@@ -8,8 +8,8 @@ use overtake::dispatch::Candidate;
 use overtake::task::More;
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1 << 10;
@@ -24,9 +24,9 @@ pub fn are_told_bytes_and_times(rig: &Rig) -> Outcome {
     };
     let bed = bed::open_ranked(rig, ArrayOptions { measures: true, ..ArrayOptions::default() }, policy)?;
     let (one, sum) = (bed.arrays.array_of(&vec![1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    doors::add(&bed, "first", &one, &one, &sum).submit()?.wait()?;
+    raw::add(&bed, "first", &one, &one, &sum).submit()?.wait()?;
     lock(&asked).clear();
-    let second = doors::add(&bed, "second", &one, &one, &sum).held().submit()?;
+    let second = raw::add(&bed, "second", &one, &one, &sum).held().submit()?;
     let look = bed.arrays.host("look", (read(&sum).part(0..2),), |_| Ok(())).submit()?;
     second.release()?;
     look.wait()?;

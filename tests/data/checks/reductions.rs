@@ -5,8 +5,8 @@ use overtake::data::{Array, ArrayOptions, Max, Min, Operator, Sum, discard, read
 use overtake::task::More;
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 fn all_ended(bed: &Bed) -> Outcome {
@@ -18,9 +18,9 @@ fn all_ended(bed: &Bed) -> Outcome {
 pub fn without_an_order(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let word = bed.arrays.array_of(&[1_u32, 7])?;
-    let held = [10, 20].map(|more| doors::count_up(&bed, "held", &word, more).held().submit());
+    let held = [10, 20].map(|more| raw::count_up(&bed, "held", &word, more).held().submit());
     for _ in 0..20 {
-        doors::count_up(&bed, "free", &word, 100).submit()?.wait()?;
+        raw::count_up(&bed, "free", &word, 100).submit()?.wait()?;
     }
     same("none has been combined", &bed.arrays.statistics().combined, &0)?;
     let sees = |seen: &[u32]| if seen == [2031] { Ok(()) } else { Err(format!("it saw {seen:?}").into()) };
@@ -45,11 +45,11 @@ pub fn on_two_devices(rig: &Rig) -> Outcome {
     }
     let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions::default())?;
     let word = bed.arrays.array_of(&[5_u32])?;
-    let held = doors::count_up(&bed, "held", &word, 1000).on(0).held().submit()?;
+    let held = raw::count_up(&bed, "held", &word, 1000).on(0).held().submit()?;
     for number in 0..40_u8 {
-        doors::count_up(&bed, "adds", &word, 1 << (number % 4)).on(number / 2 % 2).submit()?;
+        raw::count_up(&bed, "adds", &word, 1 << (number % 4)).on(number / 2 % 2).submit()?;
     }
-    doors::count_up(&bed, "adds", &word, 1).on(1).submit()?.wait()?;
+    raw::count_up(&bed, "adds", &word, 1).on(1).submit()?.wait()?;
     held.release()?;
     same("all additions", &word.read()?[0], &1156)?;
     let it = bed.arrays.statistics();
@@ -127,16 +127,16 @@ pub fn one_that_fails(rig: &Rig) -> Outcome {
     let word = bed.arrays.array_of(&[1_u32])?;
     let broken = bed.arrays.launch("broken", (reduce(&word, Sum),), |_, _| Err("no luck".into()));
     let broken = broken.held().submit()?;
-    let beside = doors::count_up(&bed, "beside", &word, 1).submit()?;
+    let beside = raw::count_up(&bed, "beside", &word, 1).submit()?;
     broken.release()?;
     ensure!(broken.wait().is_err(), "it fails");
     beside.wait()?;
     let error = word.read().map(drop).expect_err("the word is lost");
     ensure!(error.to_string().contains("task \"broken\" failed: no luck"), "{error}");
-    let late = doors::count_up(&bed, "late", &word, 1).submit()?;
+    let late = raw::count_up(&bed, "late", &word, 1).submit()?;
     ensure!(late.wait().is_err(), "there is nothing to add to");
     word.overwrite()?.fill(5);
-    doors::count_up(&bed, "again", &word, 1).submit()?;
+    raw::count_up(&bed, "again", &word, 1).submit()?;
     same("written again", &word.read()?[0], &6)
 }
 
@@ -174,7 +174,7 @@ pub fn refused(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let word = bed.arrays.array::<u32>(&[1])?;
     let refused = |fault: &str, repeats| {
-        let error = doors::count_up(&bed, "adds", &word, 1).retries(repeats).submit().expect_err("it is refused");
+        let error = raw::count_up(&bed, "adds", &word, 1).retries(repeats).submit().expect_err("it is refused");
         ensure!(error.to_string().contains(fault), "{error}");
         Ok(())
     };
@@ -184,7 +184,7 @@ pub fn refused(rig: &Rig) -> Outcome {
     let frozen = read(&word).freeze(0)?;
     refused("frozen", 0)?;
     drop(frozen);
-    doors::count_up(&bed, "adds", &word, 1).submit()?;
+    raw::count_up(&bed, "adds", &word, 1).submit()?;
     same("both", &word.read()?[0], &2)?;
     all_ended(&bed)
 }
@@ -203,7 +203,7 @@ pub fn adopted(rig: &Rig) -> Outcome {
             });
             step.submit()?;
         } else {
-            doors::count_up(&bed, "adds", &array, 8).submit()?;
+            raw::count_up(&bed, "adds", &array, 8).submit()?;
         }
         drop(bed);
         let memory = array.release()?.expect("it was adopted");

@@ -4,16 +4,16 @@ use overtake::data::{ArrayOptions, relaxed};
 use overtake::task::More;
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// One that is held does not hold back another one, but a reader waits for both.
 pub fn without_an_order(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let word = bed.arrays.array_of(&[1_u32, 7])?;
-    let held = doors::count(&bed, "held", &word, 10).held().submit()?;
-    let free = doors::count(&bed, "free", &word, 100).submit()?;
+    let held = raw::count(&bed, "held", &word, 10).held().submit()?;
+    let free = raw::count(&bed, "free", &word, 100).submit()?;
     free.wait()?;
     ensure!(!held.is_launched(), "it is held");
     let reader = bed.arrays.host("reader", (overtake::data::read(&word),), |(word,)| match word[0] {
@@ -38,7 +38,7 @@ pub fn on_two_devices(rig: &Rig) -> Outcome {
     let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions::default())?;
     let word = bed.arrays.array_of(&[0_u32])?;
     for number in 0..40 {
-        doors::count(&bed, "adds", &word, 1 << (number % 4)).on(number as u8 / 2 % 2).submit()?;
+        raw::count(&bed, "adds", &word, 1 << (number % 4)).on(number as u8 / 2 % 2).submit()?;
     }
     same("all additions", &word.read()?[0], &150)?;
     bed.arrays.wait()?;
@@ -51,13 +51,13 @@ pub fn one_that_fails(rig: &Rig) -> Outcome {
     let word = bed.arrays.array_of(&[1_u32])?;
     let broken = bed.arrays.launch("broken", (relaxed(&word),), |_, _| -> Result<More, _> { Err("no luck".into()) });
     let broken = broken.held().submit()?;
-    let beside = doors::count(&bed, "beside", &word, 1).submit()?;
+    let beside = raw::count(&bed, "beside", &word, 1).submit()?;
     broken.release()?;
     ensure!(broken.wait().is_err(), "it fails");
     beside.wait()?;
     let error = word.read().map(drop).expect_err("the word is lost");
     ensure!(error.to_string().contains("task \"broken\" failed: no luck"), "{error}");
     word.overwrite()?.fill(5);
-    doors::count(&bed, "again", &word, 1).submit()?;
+    raw::count(&bed, "again", &word, 1).submit()?;
     same("written again", &word.read()?[0], &6)
 }

@@ -7,9 +7,9 @@ use overtake::task::{Error, Handle, More, Recording, Template};
 use crate::bed::Bed;
 use crate::checks::oracle::{How, Place};
 use crate::checks::random::Program;
-use crate::doors::{self, Lent};
 use crate::failure::Outcome;
 use crate::prng::Prng;
+use crate::raw::{self, Lent};
 
 /// A step of a template.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +38,8 @@ impl Recorded {
         let (mut recording, mut before) = (Recording::<Lent>::new(), Vec::new());
         for does in &steps {
             let step = match does {
-                Does::Adds => doors::record_add(&mut recording, bed, &before),
-                Does::Copies => doors::record_copy(&mut recording, &before),
+                Does::Adds => raw::record_add(&mut recording, bed, &before),
+                Does::Copies => raw::record_copy(&mut recording, &before),
                 Does::Sets => recording.kernel("sets", &before, |lane, lent| {
                     let (start, count) = (DevicePtr(lent.target), u64::from(lent.count));
                     lane.driver().memset_d32_async(start, lent.value.to_bits(), count, lane.stream())?;

@@ -8,9 +8,9 @@ use overtake::data::{Array, ArrayOptions, Computation, discard, read, write};
 use overtake::task::{Error, More, Submitted};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1 << 10;
@@ -23,7 +23,7 @@ type Calls = Arc<Mutex<Vec<(u8, u32)>>>;
 /// Copies one array to another in two turns, each a half, but fails in the second on the first so many devices.
 fn halves<'c>(bed: &'c Bed, from: &Array<f32>, to: &Array<f32>, fails: u8, calls: &Calls) -> Computation<'c> {
     let calls = Arc::clone(calls);
-    doors::copy_halves(bed, "halves", from, to, move |device, turn| {
+    raw::copy_halves(bed, "halves", from, to, move |device, turn| {
         lock(&calls).push((device, turn));
         if turn == 1 && device < fails { Err(format!("device {device} cannot").into()) } else { Ok(()) }
     })
@@ -48,11 +48,11 @@ fn elsewhere(rig: &Rig, has_links: bool) -> Outcome {
     on_two(rig, has_links, |bed| {
         let (source, calls) = (bed.arrays.array_of(&vec![1.0_f32; COUNT])?, Calls::default());
         let [sum, copy, last] = [bed.arrays.array(&[COUNT])?, bed.arrays.array(&[COUNT])?, bed.arrays.array(&[COUNT])?];
-        doors::add(bed, "before", &source, &source, &sum).on(0).submit()?;
+        raw::add(bed, "before", &source, &source, &sum).on(0).submit()?;
         let task = halves(bed, &sum, &copy, 1, &calls).on(0).retries(1).elsewhere().held().submit()?;
         // Those after it have transfers from the first device already.
-        let after = doors::add(bed, "after", &copy, &sum, &last).on(0).submit()?;
-        let there = doors::add(bed, "there", &copy, &copy, &source).on(1).submit()?;
+        let after = raw::add(bed, "after", &copy, &sum, &last).on(0).submit()?;
+        let there = raw::add(bed, "there", &copy, &copy, &source).on(1).submit()?;
         ensure!(!after.is_done() && !there.is_done(), "they wait");
         task.release()?;
         task.wait()?;
@@ -129,7 +129,7 @@ pub fn of_kernels(rig: &Rig) -> Outcome {
         let bed = bed::open_on(rig, &driver, 2, ArrayOptions::default())?;
         let (source, sum) = (bed.arrays.array_of(&vec![1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
         read(&source).to_device()?.wait()?;
-        let task = doors::add(&bed, "sum", &source, &source, &sum).on(0).elsewhere().held().submit()?;
+        let task = raw::add(&bed, "sum", &source, &source, &sum).on(0).elsewhere().held().submit()?;
         faulty.fail(nth);
         task.release()?;
         let told = task.wait();

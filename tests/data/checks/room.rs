@@ -9,8 +9,8 @@ use overtake::heap::HeapOptions;
 use overtake::task::{Error, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Elements of an array, which fills a page.
@@ -25,7 +25,7 @@ fn small(rig: &Rig, pages: u64) -> Result<Bed, Failure> {
 
 /// The array is doubled where it is.
 fn double(bed: &Bed, array: &Array<f32>) -> Outcome {
-    doors::add(bed, "double", array, array, array).submit()?;
+    raw::add(bed, "double", array, array, array).submit()?;
     Ok(())
 }
 
@@ -90,15 +90,15 @@ pub fn none(rig: &Rig) -> Outcome {
     let [one, two] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[2.0; COUNT])?];
     let sum = bed.arrays.array::<f32>(&[COUNT])?;
     let begun = rig.driver().host().now();
-    let refused = doors::add(&bed, "three", &one, &two, &sum).submit();
+    let refused = raw::add(&bed, "three", &one, &two, &sum).submit();
     ensure!(rig.driver().host().now().since(begun) < Nanos::from_ms(10_000), "it has waited for no array");
     let is_full = |error: &Error| matches!(error, Error::Driver(error) if error.code() == Code::OUT_OF_MEMORY);
     ensure!(refused.as_ref().is_err_and(is_full), "{refused:?}");
-    doors::add(&bed, "two", &one, &two, &two).submit()?;
+    raw::add(&bed, "two", &one, &two, &two).submit()?;
     same("the sum", &two.read()?[0], &3.0)?;
     double(&bed, &one)?;
     drop((one, two));
-    doors::add(&bed, "fresh", &sum, &sum, &sum).submit().expect_err("it was not written");
+    raw::add(&bed, "fresh", &sum, &sum, &sum).submit().expect_err("it was not written");
     sum.overwrite()?.fill(4.0);
     double(&bed, &sum)?;
     same("arrays that were dropped have left", &sum.read()?[COUNT - 1], &8.0)
@@ -109,7 +109,7 @@ pub fn in_use(rig: &Rig) -> Outcome {
     let bed = Arc::new(small(rig, 2)?);
     let [first, second] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[1.0; COUNT])?];
     let third = bed.arrays.array_of(&[1.0; COUNT])?;
-    let held = doors::add(&bed, "held", &first, &second, &second).held().submit()?;
+    let held = raw::add(&bed, "held", &first, &second, &second).held().submit()?;
     let late = {
         let bed = Arc::clone(&bed);
         rig.spawn("late", move |_| {
@@ -132,7 +132,7 @@ pub fn behind_its_own_access(rig: &Rig) -> Outcome {
     let seen = one.read()?;
     double(&bed, &one)?;
     let begun = host.now();
-    let refused = doors::add(&bed, "five", &five, &five, &five).submit().map(drop);
+    let refused = raw::add(&bed, "five", &five, &five, &five).submit().map(drop);
     ensure!(host.now().since(begun) < Nanos::from_ms(10_000), "it has waited for itself: {refused:?}");
     let told = refused.as_ref().err().map(ToString::to_string).unwrap_or_default();
     ensure!(told.contains("\"read on the host\" of 65536 bytes") && told.contains("drop that access"), "{refused:?}");
@@ -183,7 +183,7 @@ pub fn on_the_second(rig: &Rig) -> Outcome {
     let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions { device, ..ArrayOptions::default() })?;
     let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
     for array in [&one, &five, &one] {
-        doors::add(&bed, "double", array, array, array).on(1).submit()?;
+        raw::add(&bed, "double", array, array, array).on(1).submit()?;
         settle(rig, &bed)?;
     }
     same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
@@ -200,9 +200,9 @@ pub fn valid_elsewhere(rig: &Rig) -> Outcome {
     let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions { device, ..ArrayOptions::default() })?;
     let arrays = (0..4).map(|_| bed.arrays.array_of(&[1.0; COUNT])).collect::<Result<Vec<_>, _>>()?;
     let double =
-        |at: usize, device| doors::add(&bed, "double", &arrays[at], &arrays[at], &arrays[at]).on(device).submit();
+        |at: usize, device| raw::add(&bed, "double", &arrays[at], &arrays[at], &arrays[at]).on(device).submit();
     double(0, 0)?;
-    doors::add(&bed, "there", &arrays[0], &arrays[0], &arrays[1]).on(1).submit()?;
+    raw::add(&bed, "there", &arrays[0], &arrays[0], &arrays[1]).on(1).submit()?;
     settle(rig, &bed)?;
     let before = bed.arrays.statistics();
     for at in [2, 3] {

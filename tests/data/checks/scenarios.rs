@@ -9,8 +9,8 @@ use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::Handle;
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
@@ -62,7 +62,7 @@ pub fn enqueue_with_depends_on(rig: &Rig) -> Outcome {
         Ok(())
     });
     let fill = fill.held().submit()?;
-    let kernel = doors::add(&bed, "kernel", &given, &given, &sum).submit()?;
+    let kernel = raw::add(&bed, "kernel", &given, &given, &sum).submit()?;
     let has_run = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&has_run);
     let after = bed.arrays.host("after", (read(&sum),), move |(sum,)| {
@@ -81,7 +81,7 @@ pub fn enqueue_with_depends_on(rig: &Rig) -> Outcome {
 pub fn wait_after_cleanup(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (given, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    let task = doors::add(&bed, "sum", &given, &given, &sum).held().submit()?;
+    let task = raw::add(&bed, "sum", &given, &given, &sum).held().submit()?;
     let (seen, its) = (Arc::new(AtomicBool::new(false)), Arc::new(()));
     let (notes, owned) = (Arc::clone(&seen), Arc::clone(&its));
     let reads = bed.arrays.host("reads", (read(&sum),), move |(sum,)| {
@@ -93,7 +93,7 @@ pub fn wait_after_cleanup(rig: &Rig) -> Outcome {
     drop((given, sum));
     // Their memory is not given to others while the tasks have not ended.
     let (other, nines) = (bed.arrays.array_of(&[9.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    doors::add(&bed, "other", &other, &other, &nines).submit()?.wait()?;
+    raw::add(&bed, "other", &other, &other, &nines).submit()?.wait()?;
     task.release()?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;

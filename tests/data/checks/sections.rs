@@ -8,8 +8,8 @@ use overtake::data::{Array, Section, discard, read, read_write, write};
 use overtake::task::{Handle, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1000;
@@ -22,7 +22,7 @@ fn add(
     right: &Array<f32>,
     sum: &Array<f32>,
 ) -> Result<Handle, Failure> {
-    Ok(doors::add_of(&bed.kernels, section, (read(left), read(right), discard(sum)), COUNT).submit()?)
+    Ok(raw::add_of(&bed.kernels, section, (read(left), read(right), discard(sum)), COUNT).submit()?)
 }
 
 fn ones(bed: &Bed) -> Result<Array<f32>, Failure> {
@@ -33,7 +33,7 @@ fn ones(bed: &Bed) -> Result<Array<f32>, Failure> {
 pub fn are_one_computation(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (one, two, six) = (ones(&bed)?, bed.arrays.array(&[COUNT])?, bed.arrays.array(&[2, COUNT / 2])?);
-    doors::add(&bed, "two", &one, &one, &two).submit()?;
+    raw::add(&bed, "two", &one, &one, &two).submit()?;
     let (section, (inside, sum)) = bed.arrays.section("times three", (read(&two), write(&six))).open()?;
     same("the shape of an array that it is lent", &sum.shape().to_vec(), &vec![2, COUNT / 2])?;
     let four = section.array(&[COUNT])?;
@@ -41,7 +41,7 @@ pub fn are_one_computation(rig: &Rig) -> Outcome {
     add(&bed, &section, &four, &inside, &sum)?;
     let end = section.end()?;
     let seven = bed.arrays.array(&[COUNT])?;
-    doors::add(&bed, "seven", &six, &one, &seven).submit()?;
+    raw::add(&bed, "seven", &six, &one, &seven).submit()?;
     same("six and one", &[seven.read()?[0], seven.read()?[COUNT - 1]], &[7.0; 2])?;
     end.wait()?;
     bed.transfers("one array goes up, one comes back", (1, 4 * COUNT as u64), (1, 4 * COUNT as u64))?;
@@ -56,13 +56,13 @@ pub fn see_arrays_frozen(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (given, results, copy) = (ones(&bed)?, bed.arrays.array(&[COUNT])?, bed.arrays.array(&[COUNT])?);
     let (section, (inside, sum)) = bed.arrays.section("reads", (read(&given), discard(&results))).open()?;
-    let refused = doors::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&inside)), COUNT);
+    let refused = raw::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&inside)), COUNT);
     let error = refused.submit().err().map(|error| error.to_string()).unwrap_or_default();
     ensure!(error.contains("frozen"), "it writes an array that it is lent to read: {error:?}");
     ensure!(read(&sum).open().is_err(), "an array that it is to write has no contents before");
-    doors::add(&bed, "beside", &given, &given, &copy).submit()?.wait()?;
-    let changed = doors::add(&bed, "changes", &copy, &copy, &given).submit()?;
-    let later = doors::add(&bed, "later", &results, &results, &copy).submit()?;
+    raw::add(&bed, "beside", &given, &given, &copy).submit()?.wait()?;
+    let changed = raw::add(&bed, "changes", &copy, &copy, &given).submit()?;
+    let later = raw::add(&bed, "later", &results, &results, &copy).submit()?;
     let own = add(&bed, &section, &inside, &inside, &sum)?;
     own.wait()?;
     ensure!(!changed.is_done() && !later.is_done(), "they wait for the end of the section");
@@ -226,9 +226,9 @@ pub fn span_devices(rig: &Rig) -> Outcome {
     let bed = bed::open_on(rig, rig.shared_driver(), 2, Default::default())?;
     let (given, results) = (ones(&bed)?, bed.arrays.array(&[COUNT])?);
     let (section, (inside, sum)) = bed.arrays.section("there", (read(&given), discard(&results))).on(0).open()?;
-    doors::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&sum)), COUNT).on(1).submit()?;
+    raw::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&sum)), COUNT).on(1).submit()?;
     let end = section.end()?;
-    doors::add(&bed, "here", &results, &given, &results).on(0).submit()?;
+    raw::add(&bed, "here", &results, &given, &results).on(0).submit()?;
     same("three", &results.read()?[COUNT - 1], &3.0)?;
     Ok(end.wait()?)
 }

@@ -7,8 +7,8 @@ use overtake::data::{ArrayOptions, Arrays, Sum, discard, read, read_write, reduc
 use overtake::task::Tasks;
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
@@ -23,7 +23,7 @@ fn open(rig: &Rig) -> Result<Bed, Failure> {
 pub fn each_has_ended(rig: &Rig) -> Outcome {
     let bed = open(rig)?;
     let (one, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    let kernel = doors::add(&bed, "kernel", &one, &one, &sum).submit()?;
+    let kernel = raw::add(&bed, "kernel", &one, &one, &sum).submit()?;
     ensure!(kernel.is_done(), "the kernel has ended");
     let host = bed.arrays.host("host", (read(&sum),), |(sum,)| match sum[0] {
         2.0 => Err("as it should".into()),
@@ -33,7 +33,7 @@ pub fn each_has_ended(rig: &Rig) -> Outcome {
     ensure!(host.is_done(), "the function has ended");
     let text = host.wait().err().map(|error| error.to_string()).unwrap_or_default();
     ensure!(text.contains("as it should"), "the failure is in its handle: {text:?}");
-    let after = doors::add(&bed, "after", &one, &one, &sum).submit()?;
+    let after = raw::add(&bed, "after", &one, &one, &sum).submit()?;
     ensure!(after.is_done(), "a failure stops nothing");
     Ok(())
 }
@@ -52,7 +52,7 @@ pub fn waits_for_no_later_call(rig: &Rig) -> Outcome {
     let behind = step("behind").submit()?;
     let join = bed.tasks.join("join").held().submit()?;
     let other = bed.arrays.array::<f32>(&[COUNT])?;
-    let after = doors::add(&bed, "after", &array, &array, &other).after(&join).submit()?;
+    let after = raw::add(&bed, "after", &array, &array, &other).after(&join).submit()?;
     same("those that have ended", &[held.is_done(), behind.is_done(), after.is_done()], &[false; 3])?;
     held.release()?;
     join.release()?;
@@ -69,14 +69,14 @@ pub fn waits_for_no_later_call(rig: &Rig) -> Outcome {
 pub fn waits_for_nothing_held(rig: &Rig) -> Outcome {
     let bed = open(rig)?;
     let (one, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array_of(&[0.0_f32; COUNT])?);
-    let held = doors::add_up(&bed, "held", (read(&one), reduce(&sum, Sum)), COUNT).held().submit()?;
+    let held = raw::add_up(&bed, "held", (read(&one), reduce(&sum, Sum)), COUNT).held().submit()?;
     let seen = bed.arrays.host("seen", (read(&sum),), |_| Ok(())).submit()?;
     ensure!(!seen.is_done(), "it needs the results of a held computation");
     held.release()?;
     seen.wait()?;
 
     let group = bed.tasks.group()?;
-    let grouped = doors::add(&bed, "grouped", &one, &one, &sum).submit()?;
+    let grouped = raw::add(&bed, "grouped", &one, &one, &sum).submit()?;
     ensure!(!grouped.is_done(), "a group is open");
     drop(group);
     grouped.wait()?;
@@ -96,7 +96,7 @@ pub fn waits_behind_transfers(rig: &Rig) -> Outcome {
     let bed = open(rig)?;
     let (big, sum) = (bed.arrays.array_of(&vec![1.0_f32; MANY])?, bed.arrays.array::<f32>(&[MANY])?);
     read(&big).to_device()?;
-    let after = doors::add(&bed, "after", &big, &big, &sum).submit()?;
+    let after = raw::add(&bed, "after", &big, &big, &sum).submit()?;
     ensure!(after.is_done(), "the transfer before it ends by itself");
     Ok(())
 }

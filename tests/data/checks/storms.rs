@@ -14,9 +14,9 @@ use overtake::task::{Error, Handle, More, Tasks};
 use overtake::{Overtake, Priority};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 const PROGRAMS: u64 = 12;
@@ -205,7 +205,7 @@ impl Program {
             if fails {
                 return Err("as planned".into());
             }
-            doors::copy(lane, at[1], at[0], 4 * COUNT as u64)?;
+            raw::copy(lane, at[1], at[0], 4 * COUNT as u64)?;
             Ok(More::Done)
         });
         let step = step.priority(priority);

@@ -7,8 +7,8 @@ use overtake::data::{Array, ArrayOptions, Bandwidth, Computation, Selection, dis
 use overtake::task::{Handle, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const SMALL: usize = 1 << 10;
@@ -20,7 +20,7 @@ const LONG_BYTES: usize = 1 << 26;
 pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
     let plain = bed::open(rig)?;
     let [one, other] = [SMALL, SMALL].map(|count| plain.arrays.array_of(&vec![1.0_f32; count]));
-    doors::add(&plain, "not measured", &one?, &other?, &plain.arrays.array(&[SMALL])?).submit()?.wait()?;
+    raw::add(&plain, "not measured", &one?, &other?, &plain.arrays.array(&[SMALL])?).submit()?.wait()?;
     same("times that are not asked for", &plain.arrays.times(), &Vec::new())?;
     drop(plain);
 
@@ -29,7 +29,7 @@ pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
     for (count, times) in [(SMALL, 3), (LARGE, 2)] {
         let (one, sum) = (bed.arrays.array_of(&vec![1.0_f32; count])?, bed.arrays.array(&[count])?);
         for number in 0..times {
-            doors::add(&bed, &format!("sum {number}"), &one, &one, &sum).submit()?.wait()?;
+            raw::add(&bed, &format!("sum {number}"), &one, &one, &sum).submit()?.wait()?;
         }
     }
     let measured = bed.arrays.times();

@@ -7,8 +7,8 @@ use overtake::data::{ArrayOptions, Arrays, Sum, discard, read, reduce, relaxed, 
 use overtake::task::{Error, Handle, More, Refused};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// A function of the host that notes its name.
@@ -35,7 +35,7 @@ pub fn order_computations(rig: &Rig) -> Outcome {
     notes(&bed.arrays, "free", read(&token), &seen).submit()?.wait()?;
     let writer = notes(&bed.arrays, "writer", write(&token), &seen).submit()?;
     // The word alone would let it run.
-    let kernel = doors::count_behind(&bed, "kernel", &word, read(&token), 10).submit()?;
+    let kernel = raw::count_behind(&bed, "kernel", &word, read(&token), 10).submit()?;
     let device = bed.arrays.launch("device", (discard(&token),), |_, at| match at.len() {
         1 => Ok(More::Done),
         other => Err(format!("it got {other} addresses").into()),

@@ -5,8 +5,8 @@ use overtake::data::{discard, read, read_write, write};
 use overtake::task::More;
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1000;
@@ -23,9 +23,9 @@ pub fn made_once(rig: &Rig) -> Outcome {
     let source = bed.arrays.array_of(&numbers())?;
     let [twice, again, thrice] = [0; 3].map(|_| bed.arrays.array::<f32>(&[COUNT]));
     let (twice, again, thrice) = (twice?, again?, thrice?);
-    doors::add(&bed, "twice", &source, &source, &twice).submit()?;
-    doors::add(&bed, "again", &source, &source, &again).submit()?;
-    doors::add(&bed, "thrice", &twice, &source, &thrice).submit()?;
+    raw::add(&bed, "twice", &source, &source, &twice).submit()?;
+    raw::add(&bed, "again", &source, &source, &again).submit()?;
+    raw::add(&bed, "thrice", &twice, &source, &thrice).submit()?;
     bed.transfers("three readers", (1, BYTES), (0, 0))?;
     for _ in 0..2 {
         let seen = thrice.read()?;
@@ -33,7 +33,7 @@ pub fn made_once(rig: &Rig) -> Outcome {
     }
     bed.transfers("after the host's accesses", (1, BYTES), (1, BYTES))?;
     // The next computation finds it on the device still.
-    doors::add(&bed, "six times", &thrice, &thrice, &again).submit()?;
+    raw::add(&bed, "six times", &thrice, &thrice, &again).submit()?;
     same("the last", &again.read()?[COUNT - 1], &(6.0 * (COUNT - 1) as f32))?;
     bed.transfers("at the end", (1, BYTES), (2, 2 * BYTES))
 }
@@ -43,9 +43,9 @@ pub fn of_parts(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (source, sum) = (bed.arrays.array_of(&numbers())?, bed.arrays.array_of(&numbers())?);
     let part = |range: std::ops::Range<usize>| (&source, range);
-    doors::add_parts(&bed, "first", part(100..200), part(100..200), (&sum, 0..100)).submit()?;
+    raw::add_parts(&bed, "first", part(100..200), part(100..200), (&sum, 0..100)).submit()?;
     bed.transfers("a part of 100", (1, 400), (0, 0))?;
-    doors::add_parts(&bed, "second", part(50..250), part(100..300), (&sum, 100..300)).submit()?;
+    raw::add_parts(&bed, "second", part(50..250), part(100..300), (&sum, 100..300)).submit()?;
     // 50..100 and 200..250 for the left, then 250..300 for the right.
     bed.transfers("the rest of 50 to 300", (3, 1000), (0, 0))?;
     bed.arrays.wait()?;
@@ -61,10 +61,10 @@ pub fn of_parts(rig: &Rig) -> Outcome {
     }
     drop(seen);
     source.change()?[150] = -1.0;
-    doors::add_parts(&bed, "third", part(140..160), part(140..160), (&sum, 0..20)).submit()?;
+    raw::add_parts(&bed, "third", part(140..160), part(140..160), (&sum, 0..20)).submit()?;
     bed.transfers("the whole was the host's", (4, 1080), (1, 1200))?;
     read_write(&source).part(155..156).open()?[0] = -2.0;
-    doors::add_parts(&bed, "fourth", part(140..160), part(140..160), (&sum, 0..20)).submit()?;
+    raw::add_parts(&bed, "fourth", part(140..160), part(140..160), (&sum, 0..20)).submit()?;
     bed.transfers("one element was the host's", (5, 1084), (1, 1200))?;
     let seen = read(&sum).part(10..16).open()?;
     same("the sums of the host's elements", &[seen[0], seen[5]], &[-2.0, -4.0])
@@ -74,7 +74,7 @@ pub fn of_parts(rig: &Rig) -> Outcome {
 pub fn not_needed(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (source, sum) = (bed.arrays.array_of(&numbers())?, bed.arrays.array_of(&numbers())?);
-    doors::add(&bed, "discards", &source, &source, &sum).submit()?.wait()?;
+    raw::add(&bed, "discards", &source, &source, &sum).submit()?.wait()?;
     bed.transfers("the target is overwritten", (1, BYTES), (0, 0))?;
     sum.overwrite()?.fill(7.0);
     bed.transfers("the host overwrites it", (1, BYTES), (0, 0))?;
@@ -89,12 +89,12 @@ pub fn written_in_part(rig: &Rig) -> Outcome {
     let (source, old, new) =
         (bed.arrays.array_of(&numbers())?, bed.arrays.array_of(&numbers())?, bed.arrays.array::<f32>(&[COUNT])?);
     for sum in [&old, &new] {
-        doors::add_uses(&bed, "writes ten", (read(&source), read(&source), write(sum)), 10).submit()?;
+        raw::add_uses(&bed, "writes ten", (read(&source), read(&source), write(sum)), 10).submit()?;
     }
     bed.transfers("source and old contents", (2, 2 * BYTES), (0, 0))?;
     let seen = old.read()?;
     same("elements around the end", &[seen[9], seen[10], seen[999]], &[18.0, 10.0, 999.0])?;
-    doors::add_uses(&bed, "again", (read(&source), read(&source), discard(&new)), COUNT).submit()?;
+    raw::add_uses(&bed, "again", (read(&source), read(&source), discard(&new)), COUNT).submit()?;
     bed.transfers("all that it needs is there", (2, 2 * BYTES), (1, BYTES))
 }
 
@@ -104,7 +104,7 @@ pub fn on_demand(rig: &Rig) -> Outcome {
     let (source, sum) = (bed.arrays.array_of(&numbers())?, bed.arrays.array::<f32>(&[COUNT])?);
     read(&source).to_device()?.wait()?;
     bed.transfers("an upload before its use", (1, BYTES), (0, 0))?;
-    doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+    raw::add(&bed, "sum", &source, &source, &sum).submit()?;
     read(&sum).part(0..10).to_host()?.wait()?;
     bed.transfers("ten elements back", (1, BYTES), (1, 40))?;
     same("the last of them", &read(&sum).part(0..10).open()?[9], &18.0)?;
@@ -121,7 +121,7 @@ pub fn by_host_tasks(rig: &Rig) -> Outcome {
         Ok(())
     });
     fill.submit()?;
-    doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+    raw::add(&bed, "sum", &source, &source, &sum).submit()?;
     let add_up = bed.arrays.host("add up", (read(&sum), read(&source), write(&total)), |(sum, source, total)| {
         total[0] = sum.iter().sum::<f32>() - source.iter().sum::<f32>();
         Ok(())
@@ -146,7 +146,7 @@ pub fn released(rig: &Rig) -> Outcome {
     memory.copy_from_slice(&numbers());
     let array = bed.arrays.adopt(memory)?;
     same("its shape", &array.shape(), &&[COUNT][..])?;
-    doors::add_uses(&bed, "in place", (read(&array), read(&array), write(&array)), 500).submit()?;
+    raw::add_uses(&bed, "in place", (read(&array), read(&array), write(&array)), 500).submit()?;
     bed.transfers("to the device", (1, BYTES), (0, 0))?;
     let Some(memory) = array.release()? else { return Err(crate::failure::Failure::new("no buffer")) };
     bed.transfers("back", (1, BYTES), (1, BYTES))?;

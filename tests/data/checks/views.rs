@@ -4,8 +4,8 @@ use overtake::buffer::PinnedBuffer;
 use overtake::data::{discard, read};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1000;
@@ -16,9 +16,9 @@ pub fn are_the_same_bytes(rig: &Rig) -> Outcome {
     let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
     let (left, right) = (source.view(0..500, &[5, 100])?, source.view(500..COUNT, &[500])?);
     let inner = right.view(100..200, &[100])?;
-    let held = doors::add_uses(&bed, "held", (read(&left), read(&left), discard(&inner)), 100).held().submit()?;
-    let behind = doors::add_parts(&bed, "behind", (&source, 600..700), (&source, 600..700), (&sum, 0..100)).submit()?;
-    let beside = doors::add_parts(&bed, "beside", (&right, 0..100), (&right, 200..300), (&sum, 100..200)).submit()?;
+    let held = raw::add_uses(&bed, "held", (read(&left), read(&left), discard(&inner)), 100).held().submit()?;
+    let behind = raw::add_parts(&bed, "behind", (&source, 600..700), (&source, 600..700), (&sum, 0..100)).submit()?;
+    let beside = raw::add_parts(&bed, "beside", (&right, 0..100), (&right, 200..300), (&sum, 100..200)).submit()?;
     beside.wait()?;
     ensure!(!held.is_launched() && !behind.is_launched(), "both are held");
     held.release()?;

@@ -9,8 +9,8 @@ use overtake::heap::HeapOptions;
 use overtake::task::{Handle, Lane, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ fn through(bed: &Bed, space: &Workspace, value: u8, to: &Array<u8>, seen: &Place
     let task = bed.arrays.launch("through", (discard(to),), move |lane, at| {
         let start = space.of(lane)?;
         lane.driver().memset_d8_async(start, value, space.bytes(), lane.stream())?;
-        doors::copy(lane, at[0], start, space.bytes())?;
+        raw::copy(lane, at[0], start, space.bytes())?;
         let before = lock(&seen).insert(lane.number(), start.0);
         if before.is_some_and(|before| before != start.0) {
             return Err("the lane has another one than before".into());

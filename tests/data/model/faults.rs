@@ -8,10 +8,10 @@ use overtake::task::Error;
 
 use super::{on, on_two};
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
 use crate::machine::Held;
+use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 256;
@@ -47,21 +47,21 @@ pub fn of_an_upload() -> Outcome {
         let [sum, more] = [bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[COUNT])?];
         read(&other).to_device()?.wait()?;
         faulty.refuse(&["copy_htod_async", "copy_async"]);
-        let first = doors::add(&bed, "first", &source, &source, &sum).submit()?;
-        let behind = doors::add(&bed, "behind", &sum, &sum, &more).submit()?;
-        let beside = doors::add(&bed, "beside", &other, &other, &more).submit()?;
+        let first = raw::add(&bed, "first", &source, &source, &sum).submit()?;
+        let behind = raw::add(&bed, "behind", &sum, &sum, &more).submit()?;
+        let beside = raw::add(&bed, "beside", &other, &other, &more).submit()?;
         for task in [&first, &behind] {
             tells(&task.wait().expect_err("its bytes did not come"), "\"first: to the device\"")?;
         }
         tells(&sum.read().expect_err("it was not written"), "\"first: to the device\"")?;
         // `beside` overwrites the array that `behind` was to write, so it fails with it if it came in time to wait.
         let _ = beside.wait();
-        let apart = doors::add(&bed, "apart", &other, &other, &more).submit()?;
+        let apart = raw::add(&bed, "apart", &other, &other, &more).submit()?;
         apart.wait()?;
         same("a task that needs no transfer", &more.read()?[0], &6.0)?;
         same("the source", &source.read()?[0], &1.0)?;
         faulty.refuse(&[]);
-        doors::add(&bed, "again", &source, &source, &sum).submit()?;
+        raw::add(&bed, "again", &source, &source, &sum).submit()?;
         same("the sum", &sum.read()?[COUNT - 1], &2.0)?;
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
     })
@@ -72,7 +72,7 @@ pub fn of_a_download() -> Outcome {
     on(|_, rig| {
         let (faulty, bed) = faulty_bed(rig)?;
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
-        doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+        raw::add(&bed, "sum", &source, &source, &sum).submit()?;
         faulty.refuse(&["copy_dtoh_async", "copy_async"]);
         tells(&sum.read().expect_err("the copy failed"), "\"read on the host: to the host\"")?;
         let function = bed.arrays.host("function", (read(&sum),), |_| Ok(())).submit()?;
@@ -80,7 +80,7 @@ pub fn of_a_download() -> Outcome {
         discard(&source).open()?.fill(5.0);
         faulty.refuse(&[]);
         same("the sum", &sum.read()?[0], &2.0)?;
-        doors::add(&bed, "sum", &source, &sum, &sum).submit()?;
+        raw::add(&bed, "sum", &source, &sum, &sum).submit()?;
         same("the next", &sum.read()?[0], &7.0)
     })
 }
@@ -91,12 +91,12 @@ pub fn of_a_crossing() -> Outcome {
         let (faulty, bed) = faulty_bed_on(rig, 2)?;
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
         let more = bed.arrays.array::<f32>(&[COUNT])?;
-        doors::add(&bed, "here", &source, &source, &sum).on(0).submit()?.wait()?;
+        raw::add(&bed, "here", &source, &source, &sum).on(0).submit()?.wait()?;
         faulty.refuse(&["copy_dtod_async", "copy_async", "copy_peer_async"]);
-        let there = doors::add(&bed, "there", &sum, &sum, &more).on(1).submit()?;
+        let there = raw::add(&bed, "there", &sum, &sum, &more).on(1).submit()?;
         tells(&there.wait().expect_err("its bytes did not come"), "\"there: to the device\"")?;
         faulty.refuse(&[]);
-        doors::add(&bed, "again", &sum, &sum, &more).on(1).submit()?;
+        raw::add(&bed, "again", &sum, &sum, &more).on(1).submit()?;
         same("the sum", &more.read()?[COUNT - 1], &4.0)?;
         same("transfers between devices", &bed.arrays.statistics().between_devices, &2)?;
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
@@ -108,9 +108,9 @@ fn program(bed: &Bed) -> Result<f32, Error> {
     let (source, sum, total) =
         (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[1])?);
     let last = bed.devices - 1;
-    doors::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
+    raw::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
     source.change()?[0] = 4.0;
-    doors::add(bed, "sum again", &source, &sum, &sum).on(last).submit()?;
+    raw::add(bed, "sum again", &source, &sum, &sum).on(last).submit()?;
     let add_up = bed.arrays.host("add up", (read(&sum), discard(&total)), |(sum, total)| {
         total[0] = sum.iter().sum();
         Ok(())
@@ -127,9 +127,9 @@ const RESULT: f32 = 3.0 * COUNT as f32 + 3.0;
 fn elsewhere(bed: &Bed) -> Result<f32, Error> {
     let source = bed.arrays.array_of(&[1.0; COUNT])?;
     let [sum, copy] = [bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[COUNT])?];
-    doors::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
+    raw::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
     let only_on_one = |device, _| if device == 0 { Err(INJECTED.into()) } else { Ok(()) };
-    doors::copy_halves(bed, "halves", &sum, &copy, only_on_one).on(0).elsewhere().submit()?;
+    raw::copy_halves(bed, "halves", &sum, &copy, only_on_one).on(0).elsewhere().submit()?;
     Ok(copy.read()?.iter().sum())
 }
 

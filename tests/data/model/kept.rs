@@ -6,9 +6,9 @@ use overtake::task::Error;
 
 use super::{on, on_two};
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::machine::Held;
+use crate::raw;
 
 const COUNT: usize = 1 << 16;
 
@@ -18,7 +18,7 @@ fn round(bed: &Bed) -> Outcome {
     same("a fresh store", &opened.uploads, &0)?;
     for _ in 0..20 {
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
-        doors::add(bed, "sum", &source, &source, &sum).submit()?;
+        raw::add(bed, "sum", &source, &source, &sum).submit()?;
         drop(source);
         let look = bed.arrays.host("look", (read(&sum),), |(sum,)| match sum[COUNT - 1] {
             2.0 => Ok(()),
@@ -52,7 +52,7 @@ pub fn a_closed_dispatcher() -> Outcome {
     on(|_, rig| {
         let bed = bed::open(rig)?;
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
-        let held = doors::add(&bed, "held", &source, &source, &sum).held().submit()?;
+        let held = raw::add(&bed, "held", &source, &source, &sum).held().submit()?;
         let behind = bed.arrays.host("behind", (read(&sum), discard(&source)), |_| Ok(())).submit()?;
         let bed::Bed { dispatcher, arrays, tasks, .. } = bed;
         drop((dispatcher, tasks));
@@ -70,13 +70,13 @@ pub fn a_wait_without_end_is_told() -> Outcome {
         let bed = bed::open(rig)?;
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
         let guard = source.read()?;
-        let writer = doors::add(&bed, "writer", &source, &source, &source).submit()?;
+        let writer = raw::add(&bed, "writer", &source, &source, &source).submit()?;
         let told = source.read().map(drop);
         ensure!(matches!(told, Err(Error::Stuck { .. })), "it waits for its own thread");
         ensure!(told.unwrap_err().to_string().contains("start it by hal::spawn"), "the cure");
         drop(guard);
         writer.wait()?;
-        doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+        raw::add(&bed, "sum", &source, &source, &sum).submit()?;
         same("the sum", &sum.read()?[0], &4.0)?;
         bed.arrays.wait()?;
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
@@ -89,7 +89,7 @@ pub fn a_task_of_another_set_is_left() -> Outcome {
         let bed = bed::open(rig)?;
         let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
         let never = bed.tasks.join("never").held().submit()?;
-        let behind = doors::add(&bed, "behind", &source, &source, &sum).after(&never).submit()?;
+        let behind = raw::add(&bed, "behind", &source, &source, &sum).after(&never).submit()?;
         let bed::Bed { dispatcher, arrays, tasks, .. } = bed;
         drop(arrays);
         ensure!(!behind.is_done(), "it waits still");
@@ -109,7 +109,7 @@ pub fn nothing_of_a_run_elsewhere() -> Outcome {
         let only_on_one = |device, _| if device == 0 { Err("not here".into()) } else { Ok(()) };
         let run = || {
             let copy = bed.arrays.array::<f32>(&[COUNT])?;
-            doors::copy_halves(&bed, "halves", &source, &copy, only_on_one).on(0).elsewhere().submit()?.wait()
+            raw::copy_halves(&bed, "halves", &source, &copy, only_on_one).on(0).elsewhere().submit()?.wait()
         };
         let is_back = |streams: usize| {
             (0..1000).any(|_| {

@@ -5,8 +5,8 @@ use overtake::data::{Array, read};
 
 use super::on;
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
+use crate::raw;
 
 const ELEMENTS: usize = 1 << 19;
 /// More than there are lanes for.
@@ -28,7 +28,7 @@ pub fn more_chains_than_lanes() -> Outcome {
                 if way == 0 {
                     read(source).to_device()?;
                 } else {
-                    doors::add(&bed, "sum", source, source, sum).submit()?;
+                    raw::add(&bed, "sum", source, source, sum).submit()?;
                 }
             }
             if way == 1 {

@@ -6,8 +6,8 @@ use overtake::task::Handle;
 
 use super::on;
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const BULK: usize = 16 << 20;
@@ -33,7 +33,7 @@ pub fn its_bytes_overtake_bulk() -> Outcome {
     on(|_, rig| {
         let bed = bed::open(rig)?;
         let submit = |(source, sum): &(Array<f32>, Array<f32>), priority| {
-            doors::add(&bed, "sum", source, source, sum).priority(priority).submit()
+            raw::add(&bed, "sum", source, source, sum).priority(priority).submit()
         };
         let (warm, small, bulk) = (arrays(&bed, SMALL)?, arrays(&bed, SMALL)?, [0; 3].map(|_| arrays(&bed, BULK)));
         let alone = span(rig, &submit(&warm, bed::urgent())?)?;
@@ -49,12 +49,12 @@ pub fn its_bytes_overtake_bulk() -> Outcome {
 }
 
 /// An urgent computation that reads an array whose transfer is bulk's, and under way: that transfer is lifted, and
-/// the one before it in their convoy, which it cannot pass. The one behind it is not.
+/// the one before it in their copy strand, which it cannot pass. The one behind it is not.
 pub fn a_shared_transfer_is_lifted() -> Outcome {
     on(|_, rig| {
         let bed = bed::open(rig)?;
         let submit = |(source, sum): &(Array<f32>, Array<f32>), priority| {
-            doors::add(&bed, "sum", source, source, sum).priority(priority).submit()
+            raw::add(&bed, "sum", source, source, sum).priority(priority).submit()
         };
         // From then on bulk goes in a way that can be lifted.
         submit(&arrays(&bed, SMALL)?, bed::urgent())?.wait()?;
@@ -64,7 +64,7 @@ pub fn a_shared_transfer_is_lifted() -> Outcome {
         }
         let again = |priority| {
             let sum = bed.arrays.array(&[BULK])?;
-            doors::add(&bed, "again", &bulk[1].0, &bulk[1].0, &sum).priority(priority).submit()
+            raw::add(&bed, "again", &bulk[1].0, &bulk[1].0, &sum).priority(priority).submit()
         };
         again(overtake::Priority::LOWEST)?;
         same("lifts for bulk", &bed.dispatcher.statistics().lifts, &0)?;
@@ -80,7 +80,7 @@ pub fn a_function_begins_at_once() -> Outcome {
         let bed = bed::open(rig)?;
         let (source, sum) = arrays(&bed, SMALL)?;
         read(&source).to_device()?.wait()?;
-        let kernel = doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+        let kernel = raw::add(&bed, "sum", &source, &source, &sum).submit()?;
         let function = bed.arrays.host("overwrites", (discard(&source),), |_| Ok(())).submit()?;
         ensure!(!kernel.is_done(), "the kernel is over already");
         let span = span(rig, &function)?;

@@ -27,8 +27,8 @@ use hal::locks::lock;
 use measure::stage::{product_options, span, write_json};
 use overtake::options::{Emulation, Profile};
 use overtake::{Options, Overtake, Priority, Words};
+use priority::Direction;
 use report::Header;
-use terms::Direction;
 
 use args::{BugName, HuntArguments};
 use chance::Chance;
@@ -60,7 +60,7 @@ struct Reporter {
 
 fn main() -> ExitCode {
     let hunt = HuntArguments::parse();
-    doors::messages::install();
+    os::messages::install();
     match run(&hunt) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -13,8 +13,8 @@ use overtake::pipeline::{Admission, Behind, Consumer, Filled, Pipeline, Pipeline
 use overtake::task::{Handle, Lane, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// The pipelines of a check, with their first frames.
@@ -53,7 +53,7 @@ impl Lines {
     fn spin(&self, frame: &mut Filled<'_, u64>, fails: bool) -> Result<Handle, Failure> {
         let spin = self.bed.kernels.spin.clone();
         Ok(frame.task(self.bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, Nanos::from_ms(5))?;
+            raw::spin(lane, &spin, Nanos::from_ms(5))?;
             if fails { Err("it has failed".into()) } else { Ok(More::Done) }
         }))?)
     }

@@ -50,7 +50,7 @@ fn from_a_launch(
     Ok(handles)
 }
 
-/// More of them than a desk has numbers in store.
+/// More of them than a mailbox has numbers in store.
 pub fn tasks_are_left_in_order(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let seen: Arc<Mutex<Vec<u32>>> = Arc::default();

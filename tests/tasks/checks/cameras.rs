@@ -7,8 +7,8 @@ use overtake::pipeline::{Consumer, Error, Pipeline, PipelineOptions, Producer};
 use overtake::task::{Kernel, Lane, More, Tasks};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const FRAMES: u64 = 12;
@@ -34,7 +34,7 @@ fn shoot(producer: &mut Producer<u64>, tasks: &Tasks, spin: &Kernel, fate: Fate)
         *frame.buffer_mut() = number;
         let (spin, fails) = (spin.clone(), number == FAILING && fate == Fate::ItsUploadFails);
         frame.task(tasks.upload("upload", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, Nanos::from_us(20))?;
+            raw::spin(lane, &spin, Nanos::from_us(20))?;
             if fails { Err("the cable is out".into()) } else { Ok(More::Done) }
         }))?;
         if number == FAILING && fate == Fate::ItsThreadPanics {

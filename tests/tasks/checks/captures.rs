@@ -5,9 +5,9 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Handle, Lane, More, WorkResult};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 fn one_lane() -> DispatchOptions {
@@ -18,7 +18,7 @@ fn one_lane() -> DispatchOptions {
 fn stores(bed: &Bed, word: Buffer, number: u32) -> Result<Handle, Failure> {
     let store = bed.kernels.store.clone();
     let task = bed.tasks.kernel("stores", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &store, word.at(0), number)?;
+        raw::word(lane, &store, word.at(0), number)?;
         Ok(More::Done)
     });
     Ok(task.submit()?)
@@ -31,7 +31,7 @@ pub fn left_open(rig: &Rig) -> Outcome {
         let store = bed.kernels.store.clone();
         let captures = bed.tasks.kernel("captures", move |lane: &mut Lane<'_>| {
             lane.driver().stream_begin_capture(lane.stream(), mode)?;
-            doors::word(lane, &store, word.at(0), 1)?;
+            raw::word(lane, &store, word.at(0), 1)?;
             Ok(More::Done)
         });
         let captures = captures.held().submit()?;
@@ -55,7 +55,7 @@ pub fn ended(rig: &Rig) -> Outcome {
     let captures = bed.tasks.kernel("captures", move |lane: &mut Lane<'_>| -> WorkResult<More> {
         let driver = lane.driver().clone();
         driver.stream_begin_capture(lane.stream(), CaptureMode::ThreadLocal)?;
-        doors::word(lane, &store, word.at(0), 1)?;
+        raw::word(lane, &store, word.at(0), 1)?;
         driver.graph_destroy(driver.stream_end_capture(lane.stream())?)?;
         Ok(More::Done)
     });

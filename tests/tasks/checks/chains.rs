@@ -8,8 +8,8 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Lane, More};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4096;
@@ -20,18 +20,18 @@ fn chain(rig: &Rig, bed: &bed::Bed, number: u32, seen: &Arc<AtomicU32>) -> Resul
     source.word32(0).store(number, Ordering::Release);
     let add = bed.kernels.add.clone();
     let upload = bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-        doors::upload(lane, device, &source, BYTES)?;
+        raw::upload(lane, device, &source, BYTES)?;
         Ok(More::Done)
     });
     let upload = upload.submit()?;
     let kernel = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &add, device.at(0), 1000)?;
+        raw::word(lane, &add, device.at(0), 1000)?;
         Ok(More::Done)
     });
     let kernel = kernel.after(&upload).submit()?;
     let to = Arc::clone(&target);
     let download = bed.tasks.download("download", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &to, device, BYTES)?;
+        raw::download(lane, &to, device, BYTES)?;
         Ok(More::Done)
     });
     let download = download.after(&kernel).submit()?;
@@ -69,8 +69,8 @@ pub fn bounded(rig: &Rig) -> Outcome {
     for _ in 0..TASKS {
         let (add, spin) = (bed.kernels.add.clone(), bed.kernels.spin.clone());
         let task = bed.tasks.kernel("adds", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, Nanos::from_us(20))?;
-            doors::word(lane, &add, word.at(0), 1)?;
+            raw::spin(lane, &spin, Nanos::from_us(20))?;
+            raw::word(lane, &add, word.at(0), 1)?;
             Ok(More::Done)
         });
         drop(task.submit()?);
@@ -87,8 +87,8 @@ pub fn turns(rig: &Rig) -> Outcome {
     let (word, spin) = (rig.buffer_of(&[0; 64])?, bed.kernels.spin.clone());
     let add = bed.kernels.add.clone();
     let task = bed.tasks.kernel("three", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(5))?;
-        doors::word(lane, &add, word.at(0), 1)?;
+        raw::spin(lane, &spin, Nanos::from_us(5))?;
+        raw::word(lane, &add, word.at(0), 1)?;
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })
     });
     task.submit()?.wait()?;

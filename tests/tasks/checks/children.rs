@@ -13,8 +13,8 @@ use overtake::{Expected, Options, Overtake, Priority, PriorityStream, Statistics
 
 use crate::arm::Arm;
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// The variable that marks a process that runs one check.
@@ -42,7 +42,7 @@ fn is_alone() -> bool {
 fn unfinished(rig: &Rig, bed: &Bed, end: &Arc<AtomicBool>) -> Result<Vec<Handle>, Failure> {
     let (spin, end) = (bed.kernels.spin.clone(), Arc::clone(end));
     let device = bed.tasks.kernel("device", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_ms(20))?;
+        raw::spin(lane, &spin, Nanos::from_ms(20))?;
         Ok(More::Done)
     });
     let device = device.submit()?;
@@ -87,7 +87,7 @@ pub fn of_a_fork(rig: &Rig) -> Outcome {
             drop(beside.expect(bed::urgent(), None));
         }
     });
-    let children = (0..FORKS).try_for_each(|_| doors::in_child(|| parents.take().is_some_and(in_child)));
+    let children = (0..FORKS).try_for_each(|_| raw::in_child(|| parents.take().is_some_and(in_child)));
     is_over.store(true, Ordering::Release);
     end.store(true, Ordering::Release);
     hammer.join().map_err(|_| Failure::new("the hammering thread panicked"))?;
@@ -115,7 +115,7 @@ impl Copies {
         let (stream, expected) = (overtake.stream(Priority::LOWEST)?, overtake.expect(Priority::LOWEST, None)?);
         let mut queue = CopyQueue::new(&stream, 1)?;
         let (target, source) = (rig.buffer(4096)?, rig.pinned(4096)?);
-        doors::queue(&mut queue, target, &source, 4096)?;
+        raw::queue(&mut queue, target, &source, 4096)?;
         Ok(Copies { queue, stream, expected, overtake })
     }
 

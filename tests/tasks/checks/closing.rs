@@ -9,8 +9,8 @@ use overtake::dispatch::Dispatcher;
 use overtake::task::{Error, Handle, Lane, More, Reason, Recording, Tasks, WorkResult};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const THREADS: u32 = 3;
@@ -28,8 +28,8 @@ pub fn in_the_middle(rig: &Rig) -> Outcome {
     let (spin, store, mine) = (bed.kernels.spin.clone(), bed.kernels.store.clone(), Arc::clone(&owned));
     let device = bed.tasks.kernel("device", move |lane: &mut Lane<'_>| {
         let _owned = &mine;
-        doors::spin(lane, &spin, Nanos::from_ms(2))?;
-        doors::word(lane, &store, word.at(0), 3)?;
+        raw::spin(lane, &spin, Nanos::from_ms(2))?;
+        raw::word(lane, &store, word.at(0), 3)?;
         Ok(More::Done)
     });
     let device = device.submit()?;
@@ -100,7 +100,7 @@ pub fn beside_submitters(rig: &Rig) -> Outcome {
             loop {
                 let spin = spin.clone();
                 let kernel = tasks.kernel("kernel", move |lane: &mut Lane<'_>| {
-                    doors::spin(lane, &spin, Nanos::from_us(3))?;
+                    raw::spin(lane, &spin, Nanos::from_us(3))?;
                     Ok(More::Done)
                 });
                 let Ok(kernel) = kernel.submit() else { break };

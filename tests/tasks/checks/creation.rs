@@ -8,11 +8,11 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Handle, Lane, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 /// Tasks before the count begins, and counted ones.
@@ -54,14 +54,14 @@ fn frame(bed: &Bed, (host, device): &Memory, number: usize) -> Result<Handle, Fa
     let (bytes, device) = (BYTES[number % BYTES.len()], *device);
     let (source, target, add) = (Arc::clone(host), Arc::clone(host), bed.kernels.add.clone());
     let upload = bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-        doors::upload(lane, device, &source, bytes)?;
+        raw::upload(lane, device, &source, bytes)?;
         Ok(More::Done)
     });
     let upload = upload.priority(priority).submit()?;
     let kernel = |number: u64| {
         let add = add.clone();
         let launch = move |lane: &mut Lane<'_>| {
-            doors::word(lane, &add, device.at(number * 64), 1)?;
+            raw::word(lane, &add, device.at(number * 64), 1)?;
             Ok(More::Done)
         };
         bed.tasks.kernel("add", launch).priority(priority)
@@ -69,7 +69,7 @@ fn frame(bed: &Bed, (host, device): &Memory, number: usize) -> Result<Handle, Fa
     let beside = [kernel(0).after(&upload).submit()?, kernel(1).after(&upload).submit()?];
     let join = kernel(2).after(&beside[0]).after(&beside[1]).submit()?;
     let download = bed.tasks.download("download", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &target, device, bytes)?;
+        raw::download(lane, &target, device, bytes)?;
         Ok(More::Done)
     });
     let download = download.priority(priority).after(&join).submit()?;

@@ -10,9 +10,9 @@ use overtake::task::{Handle, Kernel, Lane, More, Recording, Tasks};
 use overtake::{Options, Overtake};
 
 use crate::bed::Kernels;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const ROUNDS: u32 = 20;
@@ -49,7 +49,7 @@ impl Two {
             if lane.driver().context_current()? != Some(context) {
                 return Err("another context is current".into());
             }
-            doors::word(lane, &add, word.at(0), u32::from(lane.device()) * 99 + 1)?;
+            raw::word(lane, &add, word.at(0), u32::from(lane.device()) * 99 + 1)?;
             Ok(More::Done)
         });
         Ok(task.on(device).after(after).submit()?)
@@ -59,7 +59,7 @@ impl Two {
     fn moves(&self, from: u8, after: &Handle) -> Result<Handle, Failure> {
         let [source, target] = [from, 1 - from].map(|device| self.words[usize::from(device)]);
         let task = self.tasks.kernel("moves", move |lane: &mut Lane<'_>| {
-            doors::between(lane, target, source, 4)?;
+            raw::between(lane, target, source, 4)?;
             Ok(More::Done)
         });
         Ok(task.on(1 - from).after(after).submit()?)
@@ -82,7 +82,7 @@ fn goes_round(rig: &Rig, there: &CudaContext, module: hal::Module) -> Outcome {
     let target = rig.pinned(64)?;
     let (to, from) = (Arc::clone(&target), two.words[0]);
     let down = two.tasks.download("down", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &to, from, 4)?;
+        raw::download(lane, &to, from, 4)?;
         Ok(More::Done)
     });
     down.after(&last).submit()?.wait()?;
@@ -103,11 +103,11 @@ pub fn replays_on_each(rig: &Rig) -> Outcome {
             if lane.driver().context_current()? != Some(*context) {
                 return Err("another context is current".into());
             }
-            doors::word(lane, add, word.at(0), u32::from(lane.device()) + 1)?;
+            raw::word(lane, add, word.at(0), u32::from(lane.device()) + 1)?;
             Ok(More::Done)
         });
         recording.kernel("second", &[first], |lane, (add, word, _)| {
-            doors::word(lane, add, word.at(0), 10)?;
+            raw::word(lane, add, word.at(0), 10)?;
             Ok(More::Done)
         });
         let template = recording.finish()?;
@@ -123,7 +123,7 @@ pub fn replays_on_each(rig: &Rig) -> Outcome {
         let target = rig.pinned(64)?;
         let (to, from) = (Arc::clone(&target), two.words[1]);
         let down = two.tasks.download("down", move |lane: &mut Lane<'_>| {
-            doors::download(lane, &to, from, 4)?;
+            raw::download(lane, &to, from, 4)?;
             Ok(More::Done)
         });
         down.on(1).after(&far).submit()?.wait()?;
@@ -145,7 +145,7 @@ pub fn one_that_is_not_there(rig: &Rig) -> Outcome {
         ensure!(refused.to_string().contains("a device that is not there"), "{refused}");
         let (add, word) = (Kernels::find(rig)?.add, two.words[1]);
         let elsewhere = two.tasks.kernel("elsewhere", move |lane: &mut Lane<'_>| {
-            doors::word(lane, &add, word.at(0), 1)?;
+            raw::word(lane, &add, word.at(0), 1)?;
             Ok(More::Done)
         });
         let failed = elsewhere.on(1).submit()?.wait().expect_err("it is loaded on the first only");

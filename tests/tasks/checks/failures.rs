@@ -8,8 +8,8 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Arguments, Error, Handle, Lane, More, Reason, WorkResult};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 /// Two tasks after the first, one of each runner, and one beside them. Only that one runs.
@@ -83,7 +83,7 @@ pub fn arguments(rig: &Rig) -> Outcome {
     for (arguments, said) in wrong {
         let kernel = kernel.clone();
         let task = bed.tasks.kernel("wrong", move |lane: &mut Lane<'_>| {
-            doors::launch(lane, &kernel, arguments.clone())?;
+            raw::launch(lane, &kernel, arguments.clone())?;
             Ok(More::Done)
         });
         let error = task.submit()?.wait().expect_err("it is refused");

@@ -10,10 +10,10 @@ use overtake::task::{Handle, Lane, More, Recording, Template, WorkResult};
 
 use super::spans::{COLUMNS, STEPS, Words, columns, read};
 use crate::bed::{self, Bed, Kernels};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 /// Replays that are launches of a graph, and those that go by calls.
@@ -46,7 +46,7 @@ pub fn are_launched_as_one(rig: &Rig) -> Outcome {
     let launches_by_calls = calls(&counting, CALLS)[0] - before;
     let expected = read(rig, &bed, words, &by_calls)?;
     same("the words by calls", &expected, &vec![100 + 2 * (STEPS as u32 - 1); COLUMNS])?;
-    let template = doors::fixed(template);
+    let template = raw::fixed(template);
     for round in 0..4 {
         rig.driver().memset_d8_async(words.at(0), 0, 64, rig.stream()?)?;
         rig.driver().context_synchronize()?;
@@ -77,14 +77,14 @@ fn adding_behind(mut recording: Recording<Words>) -> Recording<Words> {
 }
 
 fn adds(lane: &mut Lane<'_>, words: Buffer, kernels: &Kernels, word: u64) -> WorkResult<More> {
-    doors::word(lane, &kernels.add, words.at(4 * word), 1)?;
+    raw::word(lane, &kernels.add, words.at(4 * word), 1)?;
     Ok(More::Done)
 }
 
 /// The lanes of a priority have a graph of their own: its kernels have that priority.
 pub fn at_two_priorities(rig: &Rig) -> Outcome {
     let (bed, counting) = counted(rig)?;
-    let (template, words) = (doors::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
+    let (template, words) = (raw::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
     for round in 1..=3 {
         for priority in [overtake::Priority::LOWEST, bed::urgent()] {
             let replay = template.replay(&bed.tasks, (words, bed.kernels.clone())).priority(priority).submit()?;
@@ -110,7 +110,7 @@ pub fn make_nothing_after_warm_up(rig: &Rig) -> Outcome {
         "mem_alloc",
     ];
     let (bed, counting) = counted(rig)?;
-    let (template, words) = (doors::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
+    let (template, words) = (raw::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
     let replays = |count: usize| -> Outcome {
         let replay = |_| template.replay(&bed.tasks, (words, bed.kernels.clone())).submit();
         let handles = (0..count).map(replay).collect::<Result<Vec<Handle>, _>>()?;
@@ -170,7 +170,7 @@ fn go_by_calls(rig: &Rig, odd: Odd) -> Outcome {
         odd(lane)
     });
     recording.kernel("behind", &[oddly], |lane, (words, kernels): &Words| adds(lane, *words, kernels, 3));
-    let template = doors::fixed(adding_behind(recording).finish()?);
+    let template = raw::fixed(adding_behind(recording).finish()?);
     for _ in 0..4 {
         template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?.wait()?;
     }
@@ -189,13 +189,13 @@ pub fn go_by_calls_with_copies(rig: &Rig) -> Outcome {
     let mut chain = Recording::<Words>::new();
     let from = Arc::clone(&source);
     let up = chain.upload("upload", &[], move |lane, (words, _): &Words| {
-        doors::upload(lane, *words, &from, 16)?;
+        raw::upload(lane, *words, &from, 16)?;
         Ok(More::Done)
     });
     chain.kernel("add", &[up], |lane, (words, kernels): &Words| adds(lane, *words, kernels, 0));
     let mut hidden = Recording::<Words>::new();
     let up = hidden.kernel("copies", &[], move |lane, (words, _): &Words| {
-        doors::upload(lane, *words, &source, 16)?;
+        raw::upload(lane, *words, &source, 16)?;
         Ok(More::Done)
     });
     hidden.kernel("add", &[up], |lane, (words, kernels): &Words| adds(lane, *words, kernels, 1));
@@ -205,7 +205,7 @@ pub fn go_by_calls_with_copies(rig: &Rig) -> Outcome {
         counts.fetch_add(1, Ordering::AcqRel);
         Ok(())
     });
-    let templates = [chain, hidden, mixed].map(|recording| recording.finish().map(doors::fixed));
+    let templates = [chain, hidden, mixed].map(|recording| recording.finish().map(raw::fixed));
     for template in templates {
         let template = template?;
         for _ in 0..3 {
@@ -231,7 +231,7 @@ pub fn are_captured_at_the_second_time(rig: &Rig) -> Outcome {
         }
         adds(lane, *words, kernels, 3)
     });
-    let template = doors::fixed(recording.finish()?);
+    let template = raw::fixed(recording.finish()?);
     for _ in 0..4 {
         template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?.wait()?;
     }
@@ -245,7 +245,7 @@ pub fn fail_as_others_do(rig: &Rig) -> Outcome {
     let (bed, words) = (bed::open(rig)?, rig.buffer_of(&[0; 4096])?);
     let mut recording = adding();
     recording.kernel("bad", &[], |_, _: &Words| Err("a division by 0".into()));
-    let template = doors::fixed(recording.finish()?);
+    let template = raw::fixed(recording.finish()?);
     for _ in 0..3 {
         let error = template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?.wait();
         let text = error.expect_err("a step fails").to_string();
@@ -276,7 +276,7 @@ pub fn beside_other_threads(rig: &Rig) -> Outcome {
     let (tasks, kernels) = (bed.tasks.clone(), bed.kernels.clone());
     let replayer = rig.spawn("replayer", move |_| {
         for _ in 0..TEMPLATES {
-            let template = doors::fixed(adding().finish()?);
+            let template = raw::fixed(adding().finish()?);
             let replay = |_| template.replay(&tasks, (words, kernels.clone())).submit();
             let handles = (0..3).map(replay).collect::<Result<Vec<Handle>, _>>()?;
             handles.iter().try_for_each(Handle::wait)?;
@@ -306,7 +306,7 @@ pub fn restrict_no_other_thread(rig: &Rig) -> Outcome {
         lock(&here).push(hal::spawn(&driver, "allocator", allocate)?.join(driver.host())?);
         Ok(More::Done)
     });
-    let template = doors::fixed(recording.finish()?);
+    let template = raw::fixed(recording.finish()?);
     template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?.wait()?;
     same("replays by graph, and by calls", &ways(&bed), &[1, 0])?;
     let got = std::mem::take(&mut *lock(&got));
@@ -321,11 +321,11 @@ pub fn dropped_under_way(rig: &Rig) -> Outcome {
     for round in 1..=3 {
         let mut recording = Recording::<Words>::new();
         let spin = recording.kernel("spin", &[], |lane, (_, kernels): &Words| {
-            doors::spin(lane, &kernels.spin, SPAN)?;
+            raw::spin(lane, &kernels.spin, SPAN)?;
             Ok(More::Done)
         });
         recording.kernel("add", &[spin], |lane, (words, kernels): &Words| adds(lane, *words, kernels, 0));
-        let template = doors::fixed(recording.finish()?);
+        let template = raw::fixed(recording.finish()?);
         let replay = |_| template.replay(&bed.tasks, (words, bed.kernels.clone())).submit();
         let handles = (0..3).map(replay).collect::<Result<Vec<Handle>, _>>()?;
         drop(template);
@@ -339,7 +339,7 @@ pub fn dropped_under_way(rig: &Rig) -> Outcome {
 pub fn of_two_dispatchers(rig: &Rig) -> Outcome {
     let ((one, of_one), (other, of_other)) = (counted(rig)?, counted(rig)?);
     let captures = || calls(&of_other, ["stream_begin_capture"]);
-    let (template, words) = (doors::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
+    let (template, words) = (raw::fixed(adding().finish()?), rig.buffer_of(&[0; 4096])?);
     let replay =
         |bed: &Bed| -> Outcome { Ok(template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?.wait()?) };
     [&one, &other, &one, &other].into_iter().try_for_each(&replay)?;

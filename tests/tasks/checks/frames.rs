@@ -10,11 +10,11 @@ use overtake::pipeline::{Pipeline, PipelineOptions};
 use overtake::task::{Error, Handle, Kernel, Lane, More, Recording, Refused, Template};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::log::Log;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4096;
@@ -34,18 +34,18 @@ struct Frame {
 fn adds(add: &Kernel) -> Result<Template<Frame>, Error> {
     let mut recording = Recording::<Frame>::new();
     let mut last = recording.upload("upload", &[], |lane, frame| {
-        doors::upload(lane, frame.device, &frame.source, BYTES)?;
+        raw::upload(lane, frame.device, &frame.source, BYTES)?;
         Ok(More::Done)
     });
     for _ in 0..2 {
         let add = add.clone();
         last = recording.kernel("add", &[last], move |lane, frame| {
-            doors::word(lane, &add, frame.device.at(0), frame.by)?;
+            raw::word(lane, &add, frame.device.at(0), frame.by)?;
             Ok(More::Done)
         });
     }
     recording.download("download", &[last], |lane, frame| {
-        doors::download(lane, &frame.target, frame.device, BYTES)?;
+        raw::download(lane, &frame.target, frame.device, BYTES)?;
         Ok(More::Done)
     });
     recording.finish()
@@ -114,17 +114,17 @@ pub fn turns(rig: &Rig) -> Outcome {
     let mut recording = Recording::<Frame>::new();
     let upload = recording.upload("upload", &[], |lane, frame: &Frame| {
         bed::ensure_first_turn(lane)?;
-        doors::upload(lane, frame.device, &frame.source, BYTES)?;
+        raw::upload(lane, frame.device, &frame.source, BYTES)?;
         Ok(More::Done)
     });
     let add = bed.kernels.add.clone();
     let thrice = recording.kernel("add", &[upload], move |lane, frame: &Frame| {
-        doors::word(lane, &add, frame.device.at(0), 10 * (1 + lane.turn()))?;
+        raw::word(lane, &add, frame.device.at(0), 10 * (1 + lane.turn()))?;
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })
     });
     recording.download("download", &[thrice], |lane, frame: &Frame| {
         bed::ensure_first_turn(lane)?;
-        doors::download(lane, &frame.target, frame.device, BYTES)?;
+        raw::download(lane, &frame.target, frame.device, BYTES)?;
         Ok(More::Done)
     });
     let (source, target, device) = (rig.pinned(BYTES)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
@@ -167,9 +167,9 @@ pub fn are_expected(rig: &Rig) -> Outcome {
     let bulk_goes = |plan: Plan| -> Outcome {
         for up in [true, false] {
             let copy = if up {
-                doors::copy_up(&bulk, bytes, &host, BULK_BYTES)?
+                raw::copy_up(&bulk, bytes, &host, BULK_BYTES)?
             } else {
-                doors::copy_down(&bulk, &host, bytes, BULK_BYTES)?
+                raw::copy_down(&bulk, &host, bytes, BULK_BYTES)?
             };
             copy.wait()?;
             same(if up { "bulk to the device" } else { "bulk to the host" }, &copy.plan(), &plan)?;
@@ -213,7 +213,7 @@ pub fn are_expected_by_a_pipeline(rig: &Rig) -> Outcome {
         consumer.wait()?.release()?;
         bed.tasks.wait()?;
         drop((producer, consumer, pipeline));
-        let copy = doors::copy_up(&bulk, bytes, &host, BULK_BYTES)?;
+        let copy = raw::copy_up(&bulk, bytes, &host, BULK_BYTES)?;
         copy.wait()?;
         same("bulk behind the pipeline", &copy.plan(), &plan)?;
     }

@@ -9,10 +9,10 @@ use overtake::pipeline::{Pipeline, PipelineOptions};
 use overtake::task::{Kernel, Lane, More, Recording, Template};
 
 use crate::bed::{self, Bed, urgent};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 1 << 20;
@@ -38,7 +38,7 @@ impl Beside {
     }
 
     fn bulk_goes(&self, when: &str, plan: Plan) -> Outcome {
-        let copy = doors::copy_up(&self.bulk, self.device, &self.host, BYTES)?;
+        let copy = raw::copy_up(&self.bulk, self.device, &self.host, BYTES)?;
         copy.wait()?;
         same(when, &copy.plan(), &plan)
     }
@@ -59,7 +59,7 @@ pub fn of_a_known_rate(rig: &Rig) -> Outcome {
         let mut frame = producer.acquire()?.ok_or_else(|| Failure::new("it keeps every frame"))?;
         let (host, device) = (Arc::clone(&beside.host), beside.device);
         frame.task(beside.bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-            doors::word_up(lane, (device, 0), (&host, 0))?;
+            raw::word_up(lane, (device, 0), (&host, 0))?;
             Ok(More::Done)
         }))?;
         frame.commit()?;
@@ -96,7 +96,7 @@ fn slow(spin: &Kernel) -> Result<Template<Nanos>, Failure> {
     let spins = [spin.clone(), spin.clone()];
     let [first, second] = spins.map(|spin| {
         move |lane: &mut Lane<'_>, span: &Nanos| {
-            doors::spin(lane, &spin, *span)?;
+            raw::spin(lane, &spin, *span)?;
             Ok(More::Done)
         }
     });

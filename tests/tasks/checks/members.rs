@@ -9,8 +9,8 @@ use overtake::pipeline::{Behind, Error, Member, Pipeline, PipelineOptions, Refus
 use overtake::task::{Lane, More, Tasks};
 
 use crate::bed::{self, Bed, Kernels};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4 << 10;
@@ -37,11 +37,11 @@ fn value(frame: u64, part: usize) -> u32 {
 fn fill(member: &mut Member<StageBuffer>, part: usize, tools: &Tools) -> Result<u64, Failure> {
     let mut frame = member.acquire()?;
     let number = frame.number();
-    doors::nth_word(&frame.buffer(), part).store(value(number, part), Ordering::Release);
-    let (request, spin) = (doors::word_of(&frame.buffer(), part).0, tools.kernels.spin.clone());
+    raw::nth_word(&frame.buffer(), part).store(value(number, part), Ordering::Release);
+    let (request, spin) = (raw::word_of(&frame.buffer(), part).0, tools.kernels.spin.clone());
     frame.task(tools.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(30 * part as u64))?;
-        doors::frame(lane, &request)?;
+        raw::spin(lane, &spin, Nanos::from_us(30 * part as u64))?;
+        raw::frame(lane, &request)?;
         Ok(More::Done)
     }))?;
     if tools.is_handed_over {
@@ -56,17 +56,17 @@ fn fill(member: &mut Member<StageBuffer>, part: usize, tools: &Tools) -> Result<
 fn empty(member: &mut Member<StageBuffer>, part: usize, tools: &Tools) -> Result<u64, Error> {
     let mut frame = member.wait()?;
     let (number, at) = (frame.number(), frame.buffer().device().offset(4 * part as u64));
-    let (request, add) = (doors::word_of(&frame.buffer(), part).1, tools.kernels.add.clone());
+    let (request, add) = (raw::word_of(&frame.buffer(), part).1, tools.kernels.add.clone());
     let add = frame.task(tools.tasks.kernel("add", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &add, at, 50)?;
+        raw::word(lane, &add, at, 50)?;
         Ok(More::Done)
     }))?;
     let down = tools.tasks.download("download", move |lane: &mut Lane<'_>| {
-        doors::frame(lane, &request)?;
+        raw::frame(lane, &request)?;
         Ok(More::Done)
     });
     frame.task(down.after(&add))?.wait()?;
-    let seen = doors::nth_word(&frame.buffer(), part).load(Ordering::Acquire);
+    let seen = raw::nth_word(&frame.buffer(), part).load(Ordering::Acquire);
     assert_eq!(seen, value(number, part) + 50, "word {part} of frame {number}");
     frame.release()?;
     Ok(number)
@@ -174,7 +174,7 @@ pub fn handed_over(rig: &Rig) -> Outcome {
     let spin = |member: &mut Member<()>, span| {
         let (mut part, spin) = (member.acquire()?, bed.kernels.spin.clone());
         let task = part.task(bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, span)?;
+            raw::spin(lane, &spin, span)?;
             Ok(More::Done)
         }))?;
         part.hand_over()?;

@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod admissions;
+mod batches;
 pub mod beside;
 mod bridges;
 mod cameras;
@@ -28,7 +29,6 @@ mod sets;
 pub mod spans;
 mod templates;
 pub mod threads;
-mod volleys;
 
 use testkit::fixture::trial::{named, table};
 
@@ -41,7 +41,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order
         the_urgent_of_them_go_first threads_have_chains;
     bridges: keep_the_order pass_failures_on join_in_one_dispatcher;
-    volleys: keep_the_order go_on_in_rounds end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes
+    batches: keep_the_order go_on_in_rounds end_behind_a_launch_that_is_not_the_last end_when_an_urgent_task_comes
         end_at_a_sync_point end_behind_a_task_that_is_waited_for;
     cameras: fail_alone of_few_and_many_stages;
     cancels: before_the_start behind_the_start of_named_tasks;

@@ -9,9 +9,9 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Lane, More, Order, Refused};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
 use crate::log::Log;
+use crate::raw;
 use crate::rig::Rig;
 
 /// A kernel, a function and a kernel: the second kernel sees the word of the first, also if the function does not
@@ -21,15 +21,15 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     let word = rig.buffer_of(&[0; 64])?;
     let (add, spin, store) = (bed.kernels.add.clone(), bed.kernels.spin.clone(), bed.kernels.store.clone());
     let first = bed.tasks.kernel("store", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(400))?;
-        doors::word(lane, &store, word.at(0), 5)?;
+        raw::spin(lane, &spin, Nanos::from_us(400))?;
+        raw::word(lane, &store, word.at(0), 5)?;
         Ok(More::Done)
     });
     let first = first.submit()?;
     let between = bed.tasks.host("between", || Ok(())).after(&first).submit()?;
     let join = bed.tasks.join("join").after(&between).submit()?;
     let last = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &add, word.at(0), 2)?;
+        raw::word(lane, &add, word.at(0), 2)?;
         Ok(More::Done)
     });
     last.after(&join).submit()?.wait()?;
@@ -42,7 +42,7 @@ pub fn waits_end_with_their_time(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (spin, host) = (bed.kernels.spin.clone(), rig.driver().host());
     let held = bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(300))?;
+        raw::spin(lane, &spin, Nanos::from_us(300))?;
         Ok(More::Done)
     });
     let held = held.held().submit()?;
@@ -73,9 +73,9 @@ pub fn completes(rig: &Rig) -> Outcome {
     let reader = reader.held().submit()?;
     let (store, spin, other) = (bed.kernels.store.clone(), bed.kernels.spin.clone(), reader.clone());
     let task = bed.tasks.kernel("launch", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(300))?;
-        doors::word(lane, &store, word.at(0), 9)?;
-        doors::download(lane, &back, word, 64)?;
+        raw::spin(lane, &spin, Nanos::from_us(300))?;
+        raw::word(lane, &store, word.at(0), 9)?;
+        raw::download(lane, &back, word, 64)?;
         lane.completes(&other)?;
         Ok(More::Done)
     });

@@ -5,9 +5,9 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Lane, More, Order};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::log::Log;
+use crate::raw;
 use crate::rig::Rig;
 
 const ORDERS: [Order; 2] = [Order::Default, Order::PhysX];
@@ -63,8 +63,8 @@ fn adds(
 ) -> impl FnMut(&mut Lane<'_>) -> overtake::task::WorkResult<More> + use<> {
     let (mut note, spin, add) = (log.launch(name), bed.kernels.spin.clone(), bed.kernels.add.clone());
     move |lane| {
-        doors::spin(lane, &spin, span)?;
-        doors::word(lane, &add, word, 1)?;
+        raw::spin(lane, &spin, span)?;
+        raw::word(lane, &add, word, 1)?;
         note(lane)
     }
 }
@@ -79,8 +79,8 @@ pub fn fork(rig: &Rig) -> Outcome {
         let (kernel, add) = (bed.kernels.store.clone(), bed.kernels.add.clone());
         let mut note = log.launch(name);
         let launch = move |lane: &mut Lane<'_>| {
-            doors::word(lane, &kernel, word.at(16), 1)?;
-            doors::word(lane, &add, word.at(0), 1)?;
+            raw::word(lane, &kernel, word.at(16), 1)?;
+            raw::word(lane, &add, word.at(0), 1)?;
             note(lane)
         };
         bed.tasks.kernel(name, launch).after(&first).submit()?;
@@ -105,7 +105,7 @@ pub fn join(rig: &Rig) -> Outcome {
     let long = bed.tasks.kernel("long", adds(&bed, &log, "long", words.at(0), Nanos::from_us(500))).submit()?;
     let (mut note, target) = (log.launch("copy"), std::sync::Arc::clone(&back));
     let copy = bed.tasks.download("copy", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &target, words, 64)?;
+        raw::download(lane, &target, words, 64)?;
         note(lane)
     });
     let copy = copy.after(&short).after(&long).submit()?;
@@ -122,15 +122,15 @@ pub fn sync_points(rig: &Rig) -> Outcome {
     let (spin, add) = (bed.kernels.spin.clone(), bed.kernels.add.clone());
     let group = bed.tasks.group()?;
     let launch = move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(300))?;
-        doors::word(lane, &add, word.at(0), 1)?;
+        raw::spin(lane, &spin, Nanos::from_us(300))?;
+        raw::word(lane, &add, word.at(0), 1)?;
         lane.sync_point()?;
         Ok(More::Done)
     };
     bed.tasks.kernel("before", launch).submit()?;
     let (mut note, target) = (log.launch("beside"), std::sync::Arc::clone(&back));
     let copy = bed.tasks.download("beside", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &target, word, 64)?;
+        raw::download(lane, &target, word, 64)?;
         note(lane)
     });
     // It is no dependent, and goes after the kernel because that is ready first.

@@ -12,8 +12,8 @@ use overtake::pipeline::{Consumer, Error, Filled, Filling, Pipeline, PipelineOpt
 use overtake::task::{Handle, Kernel, Lane, More};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 64 << 10;
@@ -47,7 +47,7 @@ impl Line {
     fn spin(&self, frame: &mut Filling<'_, StageBuffer>, span: Nanos) -> Result<Handle, Failure> {
         let spin = self.bed.kernels.spin.clone();
         Ok(frame.task(self.bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, span)?;
+            raw::spin(lane, &spin, span)?;
             Ok(More::Done)
         }))?)
     }
@@ -55,11 +55,11 @@ impl Line {
 
 /// The producer's part of a frame: the word of its number goes up, behind a kernel that takes a while.
 fn upload(bed: &overtake::task::Tasks, spin: &Kernel, frame: &mut Frame<'_>, value: u32) -> Result<(), Failure> {
-    doors::first_word(&frame.buffer()).store(value, Ordering::Release);
+    raw::first_word(&frame.buffer()).store(value, Ordering::Release);
     let (request, spin) = (frame.buffer().upload(), spin.clone());
     frame.task(bed.upload("upload", move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &spin, Nanos::from_us(100))?;
-        doors::frame(lane, &request)?;
+        raw::spin(lane, &spin, Nanos::from_us(100))?;
+        raw::frame(lane, &request)?;
         Ok(More::Done)
     }))?;
     Ok(())
@@ -69,11 +69,11 @@ fn upload(bed: &overtake::task::Tasks, spin: &Kernel, frame: &mut Frame<'_>, val
 fn download(bed: &Bed, frame: &mut Filled<'_, StageBuffer>) -> Result<Handle, Failure> {
     let (request, at, add) = (frame.buffer().download(), frame.buffer().device(), bed.kernels.add.clone());
     let add = frame.task(bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &add, at, 1000)?;
+        raw::word(lane, &add, at, 1000)?;
         Ok(More::Done)
     }))?;
     let down = bed.tasks.download("download", move |lane: &mut Lane<'_>| {
-        doors::frame(lane, &request)?;
+        raw::frame(lane, &request)?;
         Ok(More::Done)
     });
     Ok(frame.task(down.after(&add))?)
@@ -95,7 +95,7 @@ fn passes(rig: &Rig, is_handed_over: bool) -> Outcome {
         let mut frame = consumer.wait()?;
         same("the frame's number", &frame.number(), &u64::from(number))?;
         download(&line.bed, &mut frame)?.wait()?;
-        same("the word", &doors::first_word(&frame.buffer()).load(Ordering::Acquire), &(number + 1000))?;
+        same("the word", &raw::first_word(&frame.buffer()).load(Ordering::Acquire), &(number + 1000))?;
         frame.release()?;
     }
     ensure!(matches!(consumer.wait(), Err(Error::Ended)), "the producer has gone");

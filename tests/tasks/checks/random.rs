@@ -9,11 +9,11 @@ use overtake::Priority;
 use overtake::task::{Error, Handle, Lane, More, WorkResult};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::prng::Prng;
+use crate::raw;
 use crate::rig::Rig;
 
 const GRAPHS: u64 = 40;
@@ -144,13 +144,13 @@ impl Rows {
             let row = task as u64 * ROW_BYTES;
             for (place, seen) in sees.iter().enumerate() {
                 let at = row + 4 * place as u64;
-                doors::word_up(lane, (rows.scratch, at), (&rows.host, *seen as u64 * ROW_BYTES))?;
-                doors::word_down(lane, (&rows.host, at + 4), (rows.scratch, at))?;
+                raw::word_up(lane, (rows.scratch, at), (&rows.host, *seen as u64 * ROW_BYTES))?;
+                raw::word_down(lane, (&rows.host, at + 4), (rows.scratch, at))?;
                 if place == 0 {
-                    doors::word_down(lane, (&rows.host, row), (rows.scratch, at))?;
+                    raw::word_down(lane, (&rows.host, row), (rows.scratch, at))?;
                 }
             }
-            doors::word(lane, &add, rows.at_device.offset(row), number)?;
+            raw::word(lane, &add, rows.at_device.offset(row), number)?;
             Ok(More::Done)
         }
     }

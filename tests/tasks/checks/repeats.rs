@@ -8,10 +8,10 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, More, Recording, Template};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4096;
@@ -30,11 +30,11 @@ fn adds(bed: &bed::Bed) -> Result<Template<Frame>, Error> {
     let mut recording = Recording::<Frame>::new();
     let add = bed.kernels.add.clone();
     let add = recording.kernel("add", &[], move |lane, frame| {
-        doors::word(lane, &add, frame.device.at(0), frame.by)?;
+        raw::word(lane, &add, frame.device.at(0), frame.by)?;
         Ok(More::Done)
     });
     let down = recording.download("down", &[add], |lane, frame| {
-        doors::download(lane, &frame.seen, frame.device, BYTES)?;
+        raw::download(lane, &frame.seen, frame.device, BYTES)?;
         Ok(More::Done)
     });
     recording.host("look", &[down], |frame| if frame.fails == Some(frame.by) { Err("no look".into()) } else { Ok(()) });

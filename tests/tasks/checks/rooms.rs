@@ -9,9 +9,9 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Lane, More, Recording, Refused, Tasks};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::log::Log;
+use crate::raw;
 use crate::rig::Rig;
 
 const TASKS_MAX: u32 = 4;
@@ -44,7 +44,7 @@ pub fn are_waited_for(rig: &Rig) -> Outcome {
                 let (runs, spin) = (runs.clone(), spin.clone());
                 let kernel = tasks.kernel("kernel", move |lane: &mut Lane<'_>| {
                     runs.fetch_add(1, Ordering::Relaxed);
-                    doors::spin(lane, &spin, Nanos::from_us(5))?;
+                    raw::spin(lane, &spin, Nanos::from_us(5))?;
                     Ok(More::Done)
                 });
                 kernel.submit_when_room().map_err(Failure::new)?;

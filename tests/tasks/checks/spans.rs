@@ -8,10 +8,10 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Kernel, Lane, More, Reason, Recording, Refused, Step, Submitted, Template};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::log::Log;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 pub const COLUMNS: usize = 4;
@@ -33,10 +33,10 @@ pub fn columns() -> Result<Template<Words>, Error> {
             let before = if step == 0 { vec![] } else { vec![last[column], last[(column + 1) % COLUMNS]] };
             recording.kernel("step", &before, move |lane, (words, kernels)| {
                 if (column + step) % 3 == 0 {
-                    doors::spin(lane, &kernels.spin, SPAN)?;
+                    raw::spin(lane, &kernels.spin, SPAN)?;
                 }
-                doors::word(lane, &kernels.store, words.at(4 * word), step as u32)?;
-                doors::word(lane, &kernels.add, words.at(4 * word), 100 + step as u32)?;
+                raw::word(lane, &kernels.store, words.at(4 * word), step as u32)?;
+                raw::word(lane, &kernels.add, words.at(4 * word), 100 + step as u32)?;
                 Ok(More::Done)
             })
         });
@@ -50,7 +50,7 @@ pub fn read(rig: &Rig, bed: &Bed, words: Buffer, after: &Handle) -> Result<Vec<u
     let target = rig.pinned(4096)?;
     let to = Arc::clone(&target);
     let down = bed.tasks.download("down", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &to, words, 4096)?;
+        raw::download(lane, &to, words, 4096)?;
         Ok(More::Done)
     });
     down.after(after).submit()?.wait()?;
@@ -80,7 +80,7 @@ pub fn come_after_others(rig: &Rig) -> Outcome {
     // Those in the same lane as one before have another word than that.
     for word in (0..COLUMNS as u64).rev() {
         recording.kernel("add", &[], move |lane, (words, kernels)| {
-            doors::word(lane, &kernels.add, words.at(4 * word), 1)?;
+            raw::word(lane, &kernels.add, words.at(4 * word), 1)?;
             Ok(More::Done)
         });
     }
@@ -88,8 +88,8 @@ pub fn come_after_others(rig: &Rig) -> Outcome {
     let storing = |word: u64| {
         let kernels = bed.kernels.clone();
         let store = bed.tasks.kernel("store", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &kernels.spin, SPAN)?;
-            doors::word(lane, &kernels.store, words.at(4 * word), 7)?;
+            raw::spin(lane, &kernels.spin, SPAN)?;
+            raw::word(lane, &kernels.store, words.at(4 * word), 7)?;
             Ok(More::Done)
         });
         store.submit()
@@ -147,18 +147,18 @@ pub fn turns(rig: &Rig) -> Outcome {
     let mut recording = Recording::<Words>::new();
     let first = [0_u64, 1].map(|word| {
         recording.kernel("store", &[], move |lane, (words, kernels)| {
-            doors::spin(lane, &kernels.spin, SPAN)?;
-            doors::word(lane, &kernels.store, words.at(4 * word), 5)?;
+            raw::spin(lane, &kernels.spin, SPAN)?;
+            raw::word(lane, &kernels.store, words.at(4 * word), 5)?;
             Ok(More::Done)
         })
     });
     let thrice = recording.kernel("add", &[first[1], first[0]], |lane, (words, kernels): &Words| {
-        doors::word(lane, &kernels.add, words.at(0), 10 * (1 + lane.turn()))?;
+        raw::word(lane, &kernels.add, words.at(0), 10 * (1 + lane.turn()))?;
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })
     });
     recording.kernel("last", &[thrice], |lane, (words, kernels): &Words| {
         bed::ensure_first_turn(lane)?;
-        doors::word(lane, &kernels.add, words.at(4), 1)?;
+        raw::word(lane, &kernels.add, words.at(4), 1)?;
         Ok(More::Done)
     });
     let template = recording.finish()?;
@@ -207,8 +207,8 @@ pub fn have_sync_points(rig: &Rig) -> Outcome {
     let mut recording = Recording::<Words>::new();
     for word in 0..3_u64 {
         recording.kernel("store", &[], move |lane, (words, kernels): &Words| {
-            doors::spin(lane, &kernels.spin, SPAN)?;
-            doors::word(lane, &kernels.store, words.at(4 * word), 5)?;
+            raw::spin(lane, &kernels.spin, SPAN)?;
+            raw::word(lane, &kernels.store, words.at(4 * word), 5)?;
             if word == 2 {
                 lane.sync_point()?;
             }
@@ -217,7 +217,7 @@ pub fn have_sync_points(rig: &Rig) -> Outcome {
     }
     for word in [0_u64, 1] {
         recording.kernel("add", &[], move |lane, (words, kernels): &Words| {
-            doors::word(lane, &kernels.add, words.at(4 * (2 - word)), 1)?;
+            raw::word(lane, &kernels.add, words.at(4 * (2 - word)), 1)?;
             Ok(More::Done)
         });
     }
@@ -225,7 +225,7 @@ pub fn have_sync_points(rig: &Rig) -> Outcome {
     let replay = template.replay(&bed.tasks, (words, bed.kernels.clone())).submit()?;
     let kernels = bed.kernels.clone();
     let later = bed.tasks.kernel("later", move |lane: &mut Lane<'_>| {
-        (0..3).try_for_each(|word| doors::word(lane, &kernels.add, words.at(4 * word), 10))?;
+        (0..3).try_for_each(|word| raw::word(lane, &kernels.add, words.at(4 * word), 10))?;
         Ok(More::Done)
     });
     let later = later.submit()?;
@@ -244,7 +244,7 @@ pub fn count_as_one(rig: &Rig) -> Outcome {
         let spin = spin.clone();
         recording.kernel("step", &[], move |lane, runs| {
             runs.fetch_add(1, Ordering::AcqRel);
-            doors::spin(lane, &spin, SPAN)?;
+            raw::spin(lane, &spin, SPAN)?;
             Ok(More::Done)
         });
     }

@@ -7,11 +7,11 @@ use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Kernel, More, Reason, Recording, Refused, Tasks, Template};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::log::Log;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4096;
@@ -29,18 +29,18 @@ struct Frame {
 fn words(add: &Kernel) -> Result<Template<Frame>, Error> {
     let mut recording = Recording::<Frame>::new();
     let upload = recording.upload("upload", &[], |lane, frame| {
-        doors::upload(lane, frame.device, &frame.source, BYTES)?;
+        raw::upload(lane, frame.device, &frame.source, BYTES)?;
         Ok(More::Done)
     });
     let adds = [upload, upload].map(|upload| {
         let add = add.clone();
         recording.kernel("add", &[upload], move |lane, frame| {
-            doors::word(lane, &add, frame.device.at(0), frame.by)?;
+            raw::word(lane, &add, frame.device.at(0), frame.by)?;
             Ok(More::Done)
         })
     });
     let download = recording.download("download", &adds, |lane, frame| {
-        doors::download(lane, &frame.target, frame.device, BYTES)?;
+        raw::download(lane, &frame.target, frame.device, BYTES)?;
         Ok(More::Done)
     });
     recording.host("read", &[download], |frame| {

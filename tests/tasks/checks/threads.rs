@@ -7,8 +7,8 @@ use hal::{Host, Nanos};
 use overtake::task::{Error, Handle, Lane, More, Tasks};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::raw;
 use crate::rig::Rig;
 
 const THREADS: u32 = 4;
@@ -71,7 +71,7 @@ pub fn functions_may_wait(rig: &Rig) -> Outcome {
     let spin = |name: &str, span: Nanos| {
         let kernel = bed.kernels.spin.clone();
         let task = bed.tasks.kernel(name, move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &kernel, span)?;
+            raw::spin(lane, &kernel, span)?;
             Ok(More::Done)
         });
         task.submit()
@@ -118,7 +118,7 @@ pub fn ends_beside_a_long_function(rig: &Rig) -> Outcome {
     let behind = |name: &str, spun: Nanos, function: fn(&dyn Host, &AtomicU64)| {
         let (kernel, driver, seen) = (bed.kernels.spin.clone(), Arc::clone(rig.shared_driver()), Arc::default());
         let spin = bed.tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &kernel, spun)?;
+            raw::spin(lane, &kernel, spun)?;
             Ok(More::Done)
         });
         let at = Arc::clone(&seen);

@@ -10,11 +10,11 @@ use softgpu::{Fault, SoftGpu};
 
 use crate::bed::{self, Bed, Kernels};
 use crate::checks::spans::Words;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
 use crate::machine;
 use crate::model::on;
+use crate::raw;
 use crate::rig::Rig;
 
 /// So long that calls do not matter beside it.
@@ -26,12 +26,12 @@ const CALLS_MAX: u64 = 2_000;
 fn branches(count: usize) -> Result<Template<Words>, Error> {
     let mut recording = Recording::<Words>::new();
     let spin = |lane: &mut Lane<'_>, (_, kernels): &Words| {
-        doors::spin(lane, &kernels.spin, SPAN)?;
+        raw::spin(lane, &kernels.spin, SPAN)?;
         Ok(More::Done)
     };
     let all: Vec<_> = (0..count).map(|_| recording.kernel("branch", &[], spin)).collect();
     recording.kernel("join", &all, spin);
-    Ok(doors::fixed(recording.finish()?))
+    Ok(raw::fixed(recording.finish()?))
 }
 
 /// The time of replays that are submitted at once, behind some that have made the graphs.
@@ -78,7 +78,7 @@ pub fn kernels_have_the_priority_of_their_lanes() -> Outcome {
         let low = rig.stream_with(hal::StreamFlags::NON_BLOCKING, 0)?;
         let function = rig.kernels()?.spin;
         for _ in 0..8 {
-            doors::occupy(rig.driver(), function, SPAN, low)?;
+            raw::occupy(rig.driver(), function, SPAN, low)?;
         }
         let begin = rig.driver().host().now();
         replay(bed::urgent())?.wait()?;
@@ -120,13 +120,13 @@ fn adding() -> Result<Template<Words>, Error> {
     let mut recording = Recording::<Words>::new();
     let add = |word: u64| {
         move |lane: &mut Lane<'_>, (words, kernels): &Words| {
-            doors::word(lane, &kernels.add, words.at(4 * word), 1)?;
+            raw::word(lane, &kernels.add, words.at(4 * word), 1)?;
             Ok(More::Done)
         }
     };
     let both = [0, 1].map(|word| recording.kernel("both", &[], add(word)));
     recording.kernel("last", &both, add(2));
-    Ok(doors::fixed(recording.finish()?))
+    Ok(raw::fixed(recording.finish()?))
 }
 
 /// Replays a template while the `nth` call fails, and ends everything. Returns that call.

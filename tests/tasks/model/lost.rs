@@ -8,9 +8,9 @@ use overtake::task::{Error, Lane, More, Recording, Tasks};
 use overtake::{Options, Overtake, Priorities};
 
 use crate::bed::{self, Kernels};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
+use crate::raw;
 
 const BYTES: u64 = 1 << 20;
 /// So few that they go natively.
@@ -27,19 +27,19 @@ pub fn a_lost_copy_fails_its_task() -> Outcome {
         let (tasks, kernels) = (Tasks::new(&dispatcher), Kernels::find(rig)?);
         // Bulk goes by guarded kernel while urgent copies are expected.
         let _expected = overtake.expect(bed::urgent(), None)?;
-        doors::occupy(rig.driver(), rig.kernels()?.spin, OCCUPIED, rig.stream()?)?;
+        raw::occupy(rig.driver(), rig.kernels()?.spin, OCCUPIED, rig.stream()?)?;
         rig.driver().host().sleep(Nanos::from_us(200));
 
         let (target, source) = (rig.buffer(BYTES)?, rig.pinned(BYTES)?);
         let bulk = tasks.upload("bulk", move |lane: &mut Lane<'_>| {
-            doors::upload(lane, target, &source, BYTES)?;
+            raw::upload(lane, target, &source, BYTES)?;
             Ok(More::Done)
         });
         let bulk = bulk.submit()?;
         let spin = |name: &'static str| {
             let spin = kernels.spin.clone();
             tasks.kernel(name, move |lane: &mut Lane<'_>| {
-                doors::spin(lane, &spin, Nanos::from_us(10))?;
+                raw::spin(lane, &spin, Nanos::from_us(10))?;
                 Ok(More::Done)
             })
         };
@@ -74,18 +74,18 @@ pub fn a_lost_copy_of_a_replay_fails_its_step() -> Outcome {
         let (overtake, dispatcher) = open(&driver)?;
         let tasks = Tasks::new(&dispatcher);
         let _expected = overtake.expect(bed::urgent(), None)?;
-        doors::occupy(rig.driver(), rig.kernels()?.spin, OCCUPIED, rig.stream()?)?;
+        raw::occupy(rig.driver(), rig.kernels()?.spin, OCCUPIED, rig.stream()?)?;
         rig.driver().host().sleep(Nanos::from_us(200));
 
         let mut recording = Recording::new();
         let small = (rig.buffer(SMALL_BYTES)?, rig.pinned(SMALL_BYTES)?);
         let first = recording.upload("small", &[], move |lane, ()| {
-            doors::upload(lane, small.0, &small.1, SMALL_BYTES)?;
+            raw::upload(lane, small.0, &small.1, SMALL_BYTES)?;
             Ok(More::Done)
         });
         let (target, source) = (rig.buffer(BYTES)?, rig.pinned(BYTES)?);
         let second = recording.upload("bulk", &[first], move |lane, ()| {
-            doors::upload(lane, target, &source, BYTES)?;
+            raw::upload(lane, target, &source, BYTES)?;
             Ok(More::Done)
         });
         recording.kernel("kernel", &[second], |_, ()| Ok(More::Done));

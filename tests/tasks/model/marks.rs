@@ -4,9 +4,9 @@ use hal::Nanos;
 use overtake::task::{Handle, Lane, More, Recording};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::model::on;
+use crate::raw;
 use crate::rig::Rig;
 
 /// The time between two tasks of a stream.
@@ -17,7 +17,7 @@ fn stream_of_tasks(rig: &Rig, bed: &Bed, tasks: u32) -> Outcome {
     for _ in 0..tasks {
         let spin = bed.kernels.spin.clone();
         let task = bed.tasks.kernel("short", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, Nanos::from_us(1))?;
+            raw::spin(lane, &spin, Nanos::from_us(1))?;
             Ok(More::Done)
         });
         drop(task.submit()?);
@@ -66,7 +66,7 @@ pub fn few_at_the_end_of_a_template() -> Outcome {
         for _ in 0..TASKS {
             let spin = bed.kernels.spin.clone();
             recording.kernel("short", &[], move |lane, ()| {
-                doors::spin(lane, &spin, Nanos::from_us(1))?;
+                raw::spin(lane, &spin, Nanos::from_us(1))?;
                 Ok(More::Done)
             });
         }
@@ -91,7 +91,7 @@ pub fn few_at_the_end_of_a_template() -> Outcome {
 fn spin(bed: &Bed, task: &str, span: Nanos, after: &[&Handle]) -> Result<Handle, Failure> {
     let kernel = bed.kernels.spin.clone();
     let task = bed.tasks.kernel(task, move |lane: &mut Lane<'_>| {
-        doors::spin(lane, &kernel, span)?;
+        raw::spin(lane, &kernel, span)?;
         Ok(More::Done)
     });
     Ok(task.after(after.iter().copied()).submit()?)

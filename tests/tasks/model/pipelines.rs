@@ -13,11 +13,11 @@ use softgpu::{Fault, SoftGpu};
 
 use super::{on, on_real_time};
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const PERIOD: Nanos = Nanos::from_ms(1);
@@ -272,7 +272,7 @@ fn pass_frames(bed: &bed::Bed, line: &mut Line, memory: &Memory) -> Result<Vec<E
             let Some(mut frame) = producer.try_acquire()? else { return Ok(()) };
             let source = Arc::clone(&memory.1);
             let upload = bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-                doors::upload(lane, device, &source, 4096)?;
+                raw::upload(lane, device, &source, 4096)?;
                 Ok(More::Done)
             });
             frame.task(upload)?;
@@ -282,7 +282,7 @@ fn pass_frames(bed: &bed::Bed, line: &mut Line, memory: &Memory) -> Result<Vec<E
         let empty = |consumer: &mut Consumer<()>| {
             let Some(mut frame) = consumer.wait_for(Nanos::from_ms(20).into())? else { return Ok(()) };
             let kernel = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
-                doors::word(lane, &add, device.at(0), 1)?;
+                raw::word(lane, &add, device.at(0), 1)?;
                 Ok(More::Done)
             });
             frame.task(kernel)?;

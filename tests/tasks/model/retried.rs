@@ -10,9 +10,9 @@ use overtake::task::{Lane, More, Reason};
 use softgpu::{Fault, SoftGpu};
 
 use crate::bed;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
+use crate::raw;
 use crate::rig::Rig;
 
 const BYTES: u64 = 4096;
@@ -28,16 +28,16 @@ fn once(rig: &Rig, nth: u64) -> Result<Option<(&'static str, bool)>, Failure> {
     source.word32(0).store(7, Ordering::Release);
     let store = bed.kernels.store.clone();
     let upload = bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
-        doors::upload(lane, device, &source, BYTES)?;
+        raw::upload(lane, device, &source, BYTES)?;
         Ok(More::Done)
     });
     let kernel = bed.tasks.kernel("store", move |lane: &mut Lane<'_>| {
-        doors::word(lane, &store, device.at(4), 9)?;
+        raw::word(lane, &store, device.at(4), 9)?;
         Ok(More::Done)
     });
     let to = Arc::clone(&target);
     let download = bed.tasks.download("download", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &to, device, BYTES)?;
+        raw::download(lane, &to, device, BYTES)?;
         Ok(More::Done)
     });
     faulty.fail(nth);

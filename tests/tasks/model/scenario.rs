@@ -9,10 +9,10 @@ use overtake::Priority;
 use overtake::task::{Error, Handle, Kernel, Lane, More, Recording, Step, Tasks, WorkResult};
 
 use crate::bed::Kernels;
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::memory::Pinned;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 use crate::word::Word;
 
@@ -54,7 +54,7 @@ impl Alive {
     /// Submits the end of the work.
     fn end(&mut self, lane: &mut Lane<'_>, store: &Kernel) -> WorkResult<More> {
         if let Some(done) = &self.done {
-            doors::word(lane, store, done.address, 1)?;
+            raw::word(lane, store, done.address, 1)?;
         }
         self.is_submitted = true;
         Ok(More::Done)
@@ -121,7 +121,7 @@ impl<'r> Scenario<'r> {
         let (source, to, from) = (Arc::clone(source), Arc::clone(target), Arc::clone(target));
         let (add, store, mut alive) = (self.kernels.add.clone(), self.kernels.store.clone(), self.alive());
         let upload = tasks.upload("upload", move |lane: &mut Lane<'_>| {
-            doors::upload(lane, device, &source, BYTES)?;
+            raw::upload(lane, device, &source, BYTES)?;
             alive.end(lane, &store)
         });
         let upload = upload.priority(priority).submit()?;
@@ -129,7 +129,7 @@ impl<'r> Scenario<'r> {
             [(); 2].into_iter().map(|()| self.spinning(tasks, priority, &upload)).collect::<Result<_, _>>()?;
         let (store, mut alive) = (self.kernels.store.clone(), self.alive());
         let join = tasks.kernel("join", move |lane: &mut Lane<'_>| {
-            doors::word(lane, &add, device.at(0), 1)?;
+            raw::word(lane, &add, device.at(0), 1)?;
             match lane.turn() {
                 0 => Ok(More::Again),
                 _ => alive.end(lane, &store),
@@ -138,7 +138,7 @@ impl<'r> Scenario<'r> {
         let join = join.priority(priority).after(&beside[0]).after(&beside[1]).submit()?;
         let (store, mut alive) = (self.kernels.store.clone(), self.alive());
         let download = tasks.download("download", move |lane: &mut Lane<'_>| {
-            doors::download(lane, &to, device, BYTES)?;
+            raw::download(lane, &to, device, BYTES)?;
             alive.end(lane, &store)
         });
         let download = download.priority(priority).after(&join).submit()?;
@@ -163,7 +163,7 @@ impl<'r> Scenario<'r> {
     fn spinning(&self, tasks: &Tasks, priority: Priority, after: &Handle) -> Result<Handle, Error> {
         let (spin, store, mut alive) = (self.kernels.spin.clone(), self.kernels.store.clone(), self.alive());
         let task = tasks.kernel("spin", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, SPAN)?;
+            raw::spin(lane, &spin, SPAN)?;
             alive.end(lane, &store)
         });
         task.priority(priority).after(after).submit()
@@ -176,7 +176,7 @@ impl<'r> Scenario<'r> {
         let (spin, store, mut alive) = (self.kernels.spin.clone(), self.kernels.store.clone(), self.alive());
         let other = told.clone();
         let tells = tasks.kernel("tells", move |lane: &mut Lane<'_>| {
-            doors::spin(lane, &spin, SPAN)?;
+            raw::spin(lane, &spin, SPAN)?;
             lane.completes(&other)?;
             alive.end(lane, &store)
         });
@@ -192,7 +192,7 @@ impl<'r> Scenario<'r> {
         for name in ["before", "sync", "behind"] {
             let (spin, store, mut alive) = (self.kernels.spin.clone(), self.kernels.store.clone(), self.alive());
             let task = tasks.kernel(name, move |lane: &mut Lane<'_>| {
-                doors::spin(lane, &spin, SPAN)?;
+                raw::spin(lane, &spin, SPAN)?;
                 if name == "sync" {
                     lane.sync_point()?;
                 }
@@ -212,7 +212,7 @@ impl<'r> Scenario<'r> {
             let (spin, store) = (self.kernels.spin.clone(), self.kernels.store.clone());
             let before: Vec<Step> = before.iter().map(|step: &usize| steps[*step]).collect();
             steps.push(recording.kernel("step", &before, move |lane, alive: &Vec<Mutex<Alive>>| {
-                doors::spin(lane, &spin, SPAN)?;
+                raw::spin(lane, &spin, SPAN)?;
                 lock(&alive[number]).end(lane, &store)
             }));
         }

@@ -7,11 +7,11 @@ use hal::Nanos;
 use overtake::task::{Error, Handle, Lane, More, Recording, Tasks};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::memory::Pinned;
 use crate::model::on;
 use crate::place::Buffer;
+use crate::raw;
 use crate::rig::Rig;
 
 const BULK_BYTES: u64 = 64 << 20;
@@ -21,7 +21,7 @@ const SMALL_BYTES: u64 = 64 << 10;
 fn bulk(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
     let (target, source) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
     let task = bed.tasks.download("bulk", move |lane: &mut Lane<'_>| {
-        doors::download(lane, &target, source, BULK_BYTES)?;
+        raw::download(lane, &target, source, BULK_BYTES)?;
         Ok(More::Done)
     });
     Ok(task.submit()?)
@@ -33,9 +33,9 @@ fn urgent(rig: &Rig, bed: &Bed, kernel: Option<Nanos>) -> Result<Handle, Failure
     let spin = bed.kernels.spin.clone();
     let task = bed.tasks.download("urgent", move |lane: &mut Lane<'_>| {
         if let Some(span) = kernel {
-            doors::spin(lane, &spin, span)?;
+            raw::spin(lane, &spin, span)?;
         }
-        doors::download(lane, &target, source, SMALL_BYTES)?;
+        raw::download(lane, &target, source, SMALL_BYTES)?;
         Ok(More::Done)
     });
     Ok(task.priority(bed::urgent()).submit()?)
@@ -95,8 +95,8 @@ pub fn a_copy_behind_unseen_work() -> Outcome {
         let (target, source) = (rig.pinned(SMALL_BYTES)?, rig.buffer(SMALL_BYTES)?);
         let spin = rig.kernels()?.spin;
         let task = bed.tasks.download("urgent", move |lane: &mut Lane<'_>| {
-            doors::spin_unseen(lane, spin, Nanos::from_ms(4))?;
-            doors::download(lane, &target, source, SMALL_BYTES)?;
+            raw::spin_unseen(lane, spin, Nanos::from_ms(4))?;
+            raw::download(lane, &target, source, SMALL_BYTES)?;
             Ok(More::Done)
         });
         Ok(task.priority(bed::urgent()).submit()?)
@@ -131,7 +131,7 @@ fn urgent_for_ever(bed: &Bed, rig: &Rig, stop: &Arc<AtomicBool>) -> Result<(), F
     fn again(tasks: &Tasks, target: &Arc<Pinned>, source: Buffer, stop: &Arc<AtomicBool>) -> Result<(), Error> {
         let to = Arc::clone(target);
         let copy = tasks.download("urgent", move |lane: &mut Lane<'_>| {
-            doors::download(lane, &to, source, BYTES)?;
+            raw::download(lane, &to, source, BYTES)?;
             Ok(More::Done)
         });
         let copy = copy.priority(bed::urgent()).submit()?;
@@ -150,7 +150,7 @@ fn bulk_of_a_replay(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
     let (target, source) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
     let mut recording = Recording::new();
     let down = recording.download("bulk", &[], move |lane, ()| {
-        doors::download(lane, &target, source, BULK_BYTES)?;
+        raw::download(lane, &target, source, BULK_BYTES)?;
         Ok(More::Done)
     });
     recording.kernel("behind", &[down], |_, ()| Ok(More::Done));

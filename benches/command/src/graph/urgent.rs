@@ -15,8 +15,8 @@ use measure::stage::Stage;
 use overtake::Priority;
 use overtake::data::{Array, ArrayOptions, Arrays, KernelArgument, discard, read};
 use overtake::task::{Error, More};
+use priority::Direction;
 use report::{BenchRow, Spread};
-use terms::Direction;
 
 use crate::piece::{Part as PartOf, Piece, driver_error};
 use crate::tasks::{Part, judged, median_ns, row};

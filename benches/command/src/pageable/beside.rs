@@ -9,8 +9,8 @@ use measure::case::fill_latency;
 use measure::catalogue::{IDLE, Label};
 use measure::stage::{Stage, span};
 use overtake::{Overtake, Priority};
+use priority::Direction;
 use report::{BenchRow, Distribution, Spread};
-use terms::Direction;
 
 use super::memory::{Copier, Host, Memory};
 use super::{NATIVE, STAGED};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hal::{DevicePtr, Driver, HostAllocFlags, Result, Stream, StreamFlags};
 use overtake::{Overtake, Priority, PriorityStream};
-use terms::Direction;
+use priority::Direction;
 
 /// Memory of the device, and pinned memory of the host.
 pub struct Memory {

@@ -13,8 +13,8 @@ use measure::catalogue::Label;
 use measure::present::table;
 use measure::stage::{Shown, Stage, finish};
 use overtake::{Options, Overtake, Priority};
+use priority::Direction;
 use report::{BenchRow, Distribution, Run, Spread, format};
-use terms::Direction;
 
 use crate::args::PageableArguments;
 use memory::{Copier, Host, Memory};

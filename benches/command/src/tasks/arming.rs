@@ -14,8 +14,8 @@ use measure::bulk::{Feeder, Throughput};
 use measure::catalogue::Workshop;
 use measure::flow::{Cargo, Flow};
 use overtake::task::Tasks;
+use priority::Direction;
 use report::{BenchRow, Spread};
-use terms::Direction;
 
 use super::{Course, judged, row};
 use crate::piece::{Part, Piece, driver_error};

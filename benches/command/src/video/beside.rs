@@ -10,7 +10,7 @@ use measure::flow::{Cargo, Flow};
 use measure::ground::Ground;
 use overtake::Priority;
 use overtake::copy::CopyQueue;
-use terms::Direction;
+use priority::Direction;
 use workloads::Pictures;
 
 use super::args::{BLOCK_BYTES, Background, MODEL_BYTES, VideoMethod};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use console::failure::{Failure, Result};
-use doors::file;
+use os::file;
 use workloads::{Pictures, Pixels};
 
 use crate::film::SOURCES;
@@ -175,7 +175,7 @@ mod tests {
     fn few_pictures_go_round() {
         let name = format!("overtake-frames-{}.y4m", std::process::id());
         let path = std::env::temp_dir().join(name);
-        doors::file::write_whole(&path, &file("YUV4MPEG2 W640 H360\n", 2)).unwrap();
+        os::file::write_whole(&path, &file("YUV4MPEG2 W640 H360\n", 2)).unwrap();
         let found = read(&path, of("360p30:nv12")).unwrap();
         assert!(found.len() == SOURCES && found[0] == found[2]);
         let missing = read(Path::new("nothing.y4m"), of("360p30:nv12")).unwrap_err();

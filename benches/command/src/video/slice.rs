@@ -156,7 +156,7 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     // The error of the pictures comes first: closing fails after it, most likely for the same reason.
     let slice = measured?;
     yard.close()?;
-    let transport = scene.transport(set.shop.options.transport_of(terms::Direction::HostToDevice));
+    let transport = scene.transport(set.shop.options.transport_of(priority::Direction::HostToDevice));
     Ok(Slice { transport, rescues, crowded, ..slice })
 }
 

@@ -88,7 +88,7 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
         match (mode, content) {
             (Mode::Check, _) => differing.push(format!("{file} differs from the stored runs")),
             (Mode::Write, Some(content)) => {
-                doors::file::write_whole(&path, content.as_bytes()).map_err(|error| format!("{file}: {error}\n"))?
+                os::file::write_whole(&path, content.as_bytes()).map_err(|error| format!("{file}: {error}\n"))?
             }
             (Mode::Write, None) => std::fs::remove_file(&path).map_err(|error| format!("{file}: {error}\n"))?,
         }

@@ -73,7 +73,7 @@ fn bulk_that_all_tolerate_in_its_turn_goes_as_it_is() {
         assert_eq!(asked, if transport == Transport::Kernel { KERNEL } else { CHUNKS }, "the user asked for that");
     }
     assert_eq!(plan(|o, k| (tolerated(o, k), k.is_served = true).1, 16 << 10, 1), KERNEL, "a batch of the service");
-    let emulated = |o: &mut Options| o.profile = Profile::emulating(Kind::Bracket);
+    let emulated = |o: &mut Options| o.profile = Profile::emulating(EmulationKind::Bracket);
     let bracketed = plan(|o, k| (tolerated(o, k), emulated(o)).1, 4 * MIB, 1);
     assert_eq!(bracketed, CHUNKS, "urgent copies go through channels");
     let rows = Shape { rows: 2, ..linear(MIB).shape };

@@ -1,4 +1,4 @@
-//! Native copies that have a ticket of their own.
+//! Native copies that have a fence of their own.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn native_copies_are_tracked_while_they_lift_others() {
         "a write would be a node of the program's graph"
     );
     assert!(!tracked(Some(true), Reason::Occupied, Some((Plan::Urgent, Setback::RingFull))));
-    assert!(tracked(Some(true), Reason::Pageable, Some((Plan::Urgent, Setback::Uncovered))), "its own ticket is next");
+    assert!(tracked(Some(true), Reason::Pageable, Some((Plan::Urgent, Setback::Uncovered))), "its own fence is next");
 }
 
 /// There is no lull while such a copy is under way.

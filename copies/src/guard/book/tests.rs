@@ -25,7 +25,7 @@ fn carried(number: u32) -> Carried {
         direction: Direction::HostToDevice,
         workers: Workers { blocks: 1, warps: 1 },
         maker: Maker::Kernel,
-        ticket: Ticket::of(number),
+        fence: Fence::of(number),
     }
 }
 

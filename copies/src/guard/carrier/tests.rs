@@ -3,14 +3,14 @@
 
 use channels::Shape;
 use hal::{Device, HostAllocFlags, StreamFlags};
+use priority::{Priorities, Priority};
 use semaphores::{Bank, Layout};
-use terms::{Priorities, Priority};
 
 use super::*;
 use crate::findings::Findings;
 use crate::guard::Guard;
 use crate::kernel::Descriptor;
-use crate::records::Ticket;
+use crate::records::Fence;
 use options::GuardOptions;
 
 const BYTES: u64 = 64 << 10;
@@ -59,7 +59,7 @@ impl Bed {
             direction: Direction::HostToDevice,
             workers: Workers { blocks: 2, warps: 8 },
             yields: Some(yields(&self.bank)),
-            ticket: Ticket::of(0),
+            fence: Fence::of(0),
         };
         let carrier = self.carrier();
         let ready = carrier.events.mark(&*self.driver, self.stream).unwrap();

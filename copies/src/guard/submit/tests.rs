@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hal::{DevicePtr, Driver, HostAllocFlags};
 use options::{Options, Profile};
-use terms::Priority;
+use priority::Priority;
 
 use crate::decide::Plan;
 use crate::overtake::Overtake;

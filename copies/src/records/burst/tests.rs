@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use terms::Priorities;
+use priority::Priorities;
 
 use super::*;
 use crate::records::Records;
@@ -14,26 +14,26 @@ const DIRECTION: Direction = Direction::HostToDevice;
 struct Bed {
     records: Records,
     burst: Mutex<Burst>,
-    ticket: Ticket,
+    fence: Fence,
 }
 
 impl Bed {
-    /// A burst whose first copy had a ticket.
+    /// A burst whose first copy had a fence.
     fn new() -> Bed {
         Bed::every(8)
     }
 
-    /// The same, with a ticket for every so-many-th copy.
-    fn every(ticket_every: u32) -> Bed {
+    /// The same, with a fence for every so-many-th copy.
+    fn every(fence_every: u32) -> Bed {
         let records = crate::soft::records(&crate::soft::driver(), Priorities::new(2).unwrap());
-        let ticket = records.tickets.take().unwrap();
-        let bed = Bed { records, burst: Mutex::new(Burst::new(ticket_every)), ticket };
-        bed.begin(ticket);
+        let fence = records.fences.take().unwrap();
+        let bed = Bed { records, burst: Mutex::new(Burst::new(fence_every)), fence };
+        bed.begin(fence);
         bed
     }
 
-    fn begin(&self, ticket: Ticket) {
-        lock(&self.burst).begin(DIRECTION, ticket, true);
+    fn begin(&self, fence: Fence) {
+        lock(&self.burst).begin(DIRECTION, fence, true);
     }
 
     fn enter(&self) -> Option<Pass> {
@@ -41,8 +41,8 @@ impl Bed {
     }
 
     fn enter_for(&self, expected: Nanos) -> Option<Pass> {
-        let Records { standing, tickets, .. } = &self.records;
-        lock(&self.burst).enter(standing, tickets, DIRECTION, Priority::new(2).unwrap(), expected, true)
+        let Records { standing, fences, .. } = &self.records;
+        lock(&self.burst).enter(standing, fences, DIRECTION, Priority::new(2).unwrap(), expected, true)
     }
 
     /// Whether the watcher waits for that.
@@ -50,7 +50,7 @@ impl Bed {
         lock(&self.burst).leave(pass, failed, now)
     }
 
-    /// The number of copies without tickets before one that needs a ticket.
+    /// The number of copies without fences before one that needs a fence.
     fn passes(&self) -> usize {
         let leave = |pass: &Pass| {
             self.leave(pass, false, Nanos::from_ms(1));
@@ -58,7 +58,7 @@ impl Bed {
         std::iter::from_fn(|| self.enter()).inspect(leave).count()
     }
 
-    /// A copy that asks for no ticket, or one that has its own where none serves.
+    /// A copy that asks for no fence, or one that has its own where none serves.
     fn copy(&self, clock: &AtomicU64) {
         let now = Nanos(clock.fetch_add(TAKES.0, Ordering::SeqCst));
         match self.enter() {
@@ -69,15 +69,15 @@ impl Bed {
                 self.leave(&pass, false, now);
             }
             None => {
-                let ticket = self.records.tickets.take().unwrap();
-                self.begin(ticket);
-                self.records.tickets.release(ticket);
+                let fence = self.records.fences.take().unwrap();
+                self.begin(fence);
+                self.records.fences.release(fence);
             }
         }
     }
 
     fn complete(&self) {
-        self.records.tickets.complete(self.ticket);
+        self.records.fences.complete(self.fence);
     }
 
     fn is_up(&self) -> bool {
@@ -86,8 +86,8 @@ impl Bed {
 
     /// A look of the watcher. Returns whether it goes on watching.
     fn look(&self, now: Nanos) -> bool {
-        let Records { standing, tickets, .. } = &self.records;
-        lock(&self.burst).note_readiness(standing, tickets, now);
+        let Records { standing, fences, .. } = &self.records;
+        lock(&self.burst).note_readiness(standing, fences, now);
         lock(&self.burst).settle(standing, now, |_| {}).is_some()
     }
 
@@ -97,7 +97,7 @@ impl Bed {
 }
 
 #[test]
-fn copies_behind_a_ticket_hold_until_they_should_be_complete_after_it() {
+fn copies_behind_a_fence_hold_until_they_should_be_complete_after_it() {
     let bed = Bed::new();
     let passes = [bed.enter().unwrap(), bed.enter().unwrap()];
     assert!(
@@ -106,7 +106,7 @@ fn copies_behind_a_ticket_hold_until_they_should_be_complete_after_it() {
     );
     assert!(!bed.leave(&passes[0], false, Nanos::ZERO), "another caller is inside the driver");
     assert!(bed.leave(&passes[1], false, Nanos::ZERO), "the word was down before them");
-    assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "the ticket is not done");
+    assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "the fence is not done");
     bed.complete();
     assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "they are running");
     assert!(bed.look(Nanos::from_ms(2) + TAKES + TAKES) && bed.is_up(), "the second may be running yet");
@@ -115,7 +115,7 @@ fn copies_behind_a_ticket_hold_until_they_should_be_complete_after_it() {
 
 /// Each copy after the call of the one before it has returned, as from one thread.
 #[test]
-fn copies_one_after_another_behind_a_ticket_hold_for_the_time_of_all() {
+fn copies_one_after_another_behind_a_fence_hold_for_the_time_of_all() {
     let (bed, takes) = (Bed::new(), Nanos::from_us(40));
     for _ in 0..4 {
         let pass = bed.enter_for(takes).unwrap();
@@ -137,21 +137,21 @@ fn time_alone_holds_for_as_long_as_all_of_them_take() {
         assert!(pass.is_timed());
         bed.leave(&pass, false, now);
     }
-    assert!(bed.enter().is_none(), "a ticket serves eight");
+    assert!(bed.enter().is_none(), "a fence serves eight");
     assert!(bed.look(now + Nanos(7 * TAKES.0)) && bed.is_up());
     assert!(!bed.look(now + Nanos(9 * TAKES.0)) && !bed.is_up());
 }
 
 #[test]
-fn a_ticket_serves_four_times_as_many_in_a_burst() {
+fn a_fence_serves_four_times_as_many_in_a_burst() {
     let bed = Bed::new();
     assert_eq!(bed.passes(), 7);
-    bed.begin(bed.records.tickets.take().unwrap());
-    assert_eq!(bed.passes(), 31, "the word has been up since the ticket before it");
+    bed.begin(bed.records.fences.take().unwrap());
+    assert_eq!(bed.passes(), 31, "the word has been up since the fence before it");
     bed.abandon();
-    bed.begin(bed.records.tickets.take().unwrap());
+    bed.begin(bed.records.fences.take().unwrap());
     assert_eq!(bed.passes(), 7, "the word was down");
-    assert_eq!(Bed::every(1).passes(), 0, "a ticket each was asked for");
+    assert_eq!(Bed::every(1).passes(), 0, "a fence each was asked for");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn doubted() -> Bed {
     let bed = Bed::new();
     let pass = bed.enter().unwrap();
     bed.leave(&pass, false, Nanos::ZERO);
-    lock(&bed.burst).doubt(&bed.records.standing, bed.ticket);
+    lock(&bed.burst).doubt(&bed.records.standing, bed.fence);
     assert!(!bed.is_up(), "before the watcher looks");
     assert!(bed.look(Nanos::from_ms(1)) && !bed.is_up());
     bed
@@ -221,7 +221,7 @@ fn a_doubted_copy_is_raised_for_when_it_runs() {
 }
 
 #[test]
-fn doubt_lowers_until_the_ticket_is_done() {
+fn doubt_lowers_until_the_fence_is_done() {
     let bed = doubted();
     let pass = bed.enter().unwrap();
     assert!(!bed.is_up(), "a copy behind a doubted one raises no more than that");
@@ -267,7 +267,7 @@ fn a_burst_is_handed_over_once() {
 fn a_doubt_makes_so_many_copies_careful_on_all_threads_together() {
     let bed = Bed::new();
     assert!(!lock(&bed.burst).take_care(), "no copy has been doubted");
-    lock(&bed.burst).doubt(&bed.records.standing, bed.ticket);
+    lock(&bed.burst).doubt(&bed.records.standing, bed.fence);
     let careful = std::thread::scope(|scope| {
         let submit = || (0..CAREFUL_COPIES).filter(|_| lock(&bed.burst).take_care()).count();
         let threads = [scope.spawn(submit), scope.spawn(submit)];
@@ -277,11 +277,11 @@ fn a_doubt_makes_so_many_copies_careful_on_all_threads_together() {
     assert!(!lock(&bed.burst).take_care());
 }
 
-/// A copy that goes without a ticket of its own counts, and one that may not does not count before it has one.
+/// A copy that goes without a fence of its own counts, and one that may not does not count before it has one.
 #[test]
 fn a_careful_copy_counts_once() {
     let bed = doubted();
-    assert!(bed.enter().is_some(), "the ticket is not done");
+    assert!(bed.enter().is_some(), "the fence is not done");
     bed.complete();
     assert!(bed.enter().is_none(), "time alone tells too little of a doubted stream");
     let left = std::iter::from_fn(|| lock(&bed.burst).take_care().then_some(())).count();

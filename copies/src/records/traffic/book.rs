@@ -1,7 +1,7 @@
 //! The part of an engine's traffic that is behind a lock: the reservations, and the bulk that takes turns.
 
 use hal::{Nanos, Stream};
-use terms::Priority;
+use priority::Priority;
 
 use crate::decide::Others;
 

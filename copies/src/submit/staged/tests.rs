@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use channels::Side;
 use hal::{Code, ContextFlags, Device, DevicePtr, Driver, Nanos, Stream};
 use options::Options;
-use terms::Priority;
+use priority::Priority;
 
 use super::*;
 use crate::decide::{Others, Reason};
@@ -273,18 +273,18 @@ fn a_layer_closes_while_slots_are_made() {
     assert!(driver.host().now().since(began) >= span, "the thread has been left behind");
 }
 
-/// The most tickets that are out at once while a copy is made, the bulk that another stream finds meanwhile, and its
+/// The most fences that are out at once while a copy is made, the bulk that another stream finds meanwhile, and its
 /// plan. None is out before and after.
-fn tickets_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Others, Plan) {
+fn fences_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Others, Plan) {
     let (inner, its_driver) = (Arc::clone(overtake.inner()), Arc::clone(driver));
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
-    let out = || overtake.records().tickets.outstanding();
+    let out = || overtake.records().fences.outstanding();
     assert_eq!(out(), 0);
     let looks = hal::spawn(driver, "looks", move || {
         let (mut most, mut others) = (0, Others::default());
         while !ended.load(Ordering::SeqCst) {
-            most = most.max(inner.records.tickets.outstanding());
+            most = most.max(inner.records.fences.outstanding());
             let found = inner.records.traffic(Direction::HostToDevice).room(Priority::LOWEST, Stream(1)).others;
             others = if found.streams > 0 { found } else { others };
             its_driver.host().sleep(Nanos::from_us(1));
@@ -294,41 +294,41 @@ fn tickets_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, O
     let (plan, _) = copy(overtake, driver);
     ends.store(true, Ordering::SeqCst);
     let (most, others) = looks.unwrap().join(driver.host());
-    assert_eq!(out(), 0, "a ticket has not come back");
+    assert_eq!(out(), 0, "a fence has not come back");
     (most, others, plan)
 }
 
-/// An urgent copy waits for one piece at most, and that has a ticket in place of an event. Where it states how long it
+/// An urgent copy waits for one piece at most, and that has a fence in place of an event. Where it states how long it
 /// may wait, other bulk counts on the turns of these pieces.
 #[test]
-fn beside_urgent_streams_one_piece_at_a_time_is_in_flight_with_a_ticket() {
+fn beside_urgent_streams_one_piece_at_a_time_is_in_flight_with_a_fence() {
     let driver = crate::soft::driver();
     let overtake = warm_layer(&driver, |_| ());
     let (staged, none, turn) = (Plan::Staged { raises: false }, Others::default(), cost(SHARED_PIECE_BYTES_MAX));
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, none, staged), "alone");
+    assert_eq!(fences_of_a_copy(&overtake, &driver), (0, none, staged), "alone");
     let expected = || overtake.expect(overtake.priorities().highest(), None).unwrap();
     let urgent = expected();
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, none, staged));
+    assert_eq!(fences_of_a_copy(&overtake, &driver), (1, none, staged));
     let patient = urgent.tolerating(Nanos::from_us(150));
     let others = Others { streams: 1, longest: turn, whole_streams: 1, longest_whole: turn };
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (1, others, staged));
+    assert_eq!(fences_of_a_copy(&overtake, &driver), (1, others, staged));
     let room = || overtake.records().traffic(Direction::HostToDevice).room(Priority::LOWEST, Stream(1)).others;
     assert_eq!(room(), none, "it has landed");
     drop(patient);
-    assert_eq!(tickets_of_a_copy(&overtake, &driver), (0, none, staged), "alone again");
+    assert_eq!(fences_of_a_copy(&overtake, &driver), (0, none, staged), "alone again");
 }
 
-/// A piece that finds no ticket has an event.
+/// A piece that finds no fence has an event.
 #[test]
-fn pieces_land_without_tickets() {
+fn pieces_land_without_fences() {
     let driver = crate::soft::driver();
     let overtake = warm_layer(&driver, |_| ());
     let _urgent = overtake.stream(overtake.priorities().highest()).unwrap();
-    let tickets = &overtake.records().tickets;
-    let all: Vec<_> = std::iter::from_fn(|| tickets.take()).collect();
+    let fences = &overtake.records().fences;
+    let all: Vec<_> = std::iter::from_fn(|| fences.take()).collect();
     assert_eq!(copy(&overtake, &driver).0, Plan::Staged { raises: false });
-    assert_eq!(tickets.outstanding(), all.len());
-    all.into_iter().for_each(|ticket| tickets.release(ticket));
+    assert_eq!(fences.outstanding(), all.len());
+    all.into_iter().for_each(|fence| fences.release(fence));
 }
 
 /// How staged copies behind earlier work wait in a context with these flags: whether any spins, whether any sleeps.

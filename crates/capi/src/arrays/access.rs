@@ -11,11 +11,11 @@ use overtake::data::{Array, Frozen, Lent, Location, ReadGuard, WriteGuard, disca
 
 use crate::arrays::array::{self, Made, overtake_array, place};
 use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::sized;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, output};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::task::{self, overtake_task, priority};
 
 /// An access of the program's own code to elements of an array.
@@ -90,7 +90,7 @@ struct Access {
 // and this one has been told that it does not (`Guard::leaves_its_thread`).
 unsafe impl Send for Access {}
 
-static ACCESSES: Handles<Access> = Handles::new(Kind::Access);
+static ACCESSES: Handles<Access> = Handles::new(HandleKind::Access);
 
 /// Ends the accesses to arrays of a dispatcher that is closed.
 pub fn forget(home: Home) {
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn overtake_array_open(
     access: *mut *mut overtake_access,
 ) -> c_int {
     const CALL: &str = "overtake_array_open";
-    fence(CALL, || {
+    catch(CALL, || {
         let (memory, access) = (output(CALL, "memory", memory)?, output(CALL, "access", access)?);
         let made = array::find(CALL, array)?;
         refuse_inside(CALL)?;
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn overtake_array_bring(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_array_bring";
-    fence(CALL, || {
+    catch(CALL, || {
         let made = array::find(CALL, array)?;
         // SAFETY: the caller's promise.
         let Wanted { bytes, mode, at, priority } = unsafe { Wanted::read(CALL, &made, spec) }?;

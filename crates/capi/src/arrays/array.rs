@@ -11,12 +11,12 @@ use overtake::data::{Array, Location};
 use crate::arrays::store::{self, Opened, overtake_arrays};
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::exports::CUstream_st;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::native::stream_of;
 use crate::sized;
 use crate::tasks::callback::{Data, overtake_free_callback, refuse_inside};
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 
 /// Elements with memory on the host and on each device that uses them.
 #[repr(C)]
@@ -66,7 +66,7 @@ pub struct Made {
     pub home: Home,
 }
 
-static ARRAYS: Handles<Made> = Handles::new(Kind::Array);
+static ARRAYS: Handles<Made> = Handles::new(HandleKind::Array);
 
 impl Made {
     /// The bytes of `count` elements from `first` on; of all that follow if `count` is 0.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn overtake_array_new(
     array: *mut *mut overtake_array,
 ) -> c_int {
     const CALL: &str = "overtake_array_new";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "array", array)?;
         let set = store::find(CALL, arrays)?;
         let made = set.arrays.array::<u8>(&[bytes_of(CALL, count, element_bytes)?])?;
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn overtake_array_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_token_new(arrays: *mut overtake_arrays, token: *mut *mut overtake_array) -> c_int {
     const CALL: &str = "overtake_token_new";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "token", token)?;
         let set = store::find(CALL, arrays)?;
         let handle = Made { array: Arc::new(set.arrays.token()?), element_bytes: 1, home: set.home }.keep(CALL)?;
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn overtake_array_adopt(
     array: *mut *mut overtake_array,
 ) -> c_int {
     const CALL: &str = "overtake_array_adopt";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise; bytes of 0 are null pointers, no function and numbers.
         let spec = unsafe { sized::read(CALL, "spec", spec, ADOPT_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn overtake_array_view(
     view: *mut *mut overtake_array,
 ) -> c_int {
     const CALL: &str = "overtake_array_view";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "view", view)?;
         let whole = find(CALL, array)?;
         let bytes = whole.bytes(CALL, first, count)?;
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn overtake_array_view(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_array_release(array: *mut overtake_array) -> c_int {
     const CALL: &str = "overtake_array_release";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         refuse_inside(CALL)?;
         let may = |made: &Made| match Arc::strong_count(&made.array) == 1 && made.array.is_sole() {

@@ -11,7 +11,7 @@ use overtake::task::{Lane, Shape};
 use crate::arrays::kernel::{self, overtake_kernel};
 use crate::arrays::store::{self, Opened, overtake_arrays};
 use crate::arrays::uses::{Argument, Kept};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{Data, answer, overtake_free_callback};
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn overtake_compute(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_compute";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise; bytes of 0 are null pointers, no functions and numbers.
         let spec = unsafe { sized::read(CALL, "spec", spec, COMPUTATION_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.

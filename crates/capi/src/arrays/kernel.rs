@@ -8,10 +8,10 @@ use hal::Function;
 use overtake::task::Kernel;
 
 use crate::arrays::store::{self, Modules, Opened, overtake_arrays};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::sized;
 use crate::tasks::dispatcher::{Home, free, output};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::task::text_of;
 
 /// A kernel, on one or several devices.
@@ -27,7 +27,7 @@ struct Known {
     modules: Weak<Modules>,
 }
 
-static KERNELS: Handles<Known> = Handles::new(Kind::Kernel);
+static KERNELS: Handles<Known> = Handles::new(HandleKind::Kernel);
 
 /// The kernel of a handle.
 pub fn find(call: &str, kernel: *const overtake_kernel) -> Outcome<Kernel> {
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn overtake_kernel_load(
     kernel: *mut *mut overtake_kernel,
 ) -> c_int {
     const CALL: &str = "overtake_kernel_load";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "kernel", kernel)?;
         let set = store::find(CALL, arrays)?;
         // SAFETY: the caller's promise.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn overtake_kernel_adopt(
     kernel: *mut *mut overtake_kernel,
 ) -> c_int {
     const CALL: &str = "overtake_kernel_adopt";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "kernel", kernel)?;
         let set = store::find(CALL, arrays)?;
         // SAFETY: the caller's promise.

@@ -9,12 +9,12 @@ use hal::locks::lock;
 use hal::{Module, Nanos};
 use overtake::data::{ArrayOptions, Arrays, Bandwidth, Selection};
 
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::patience::Patience;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, layers, new_set, output, overtake_dispatcher, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::task::text_of;
 
 /// A set of arrays on the host and on the devices of a dispatcher, with the computations that use them.
@@ -165,7 +165,7 @@ impl Drop for Modules {
 }
 
 /// Calls share a set, and the one that closes it waits for them.
-static SETS: Handles<Arc<Opened>> = Handles::new(Kind::Arrays);
+static SETS: Handles<Arc<Opened>> = Handles::new(HandleKind::Arrays);
 
 /// The set of a handle.
 pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Arc<Opened>> {
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn overtake_arrays_open(
     arrays: *mut *mut overtake_arrays,
 ) -> c_int {
     const CALL: &str = "overtake_arrays_open";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "arrays", arrays)?;
         let (set, home) = new_set(CALL, dispatcher, "arrays")?;
@@ -251,7 +251,7 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
     const CALL: &str = "overtake_arrays_close";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         refuse_inside(CALL)?;
         let set = SETS.remove(CALL, arrays)?;
@@ -291,7 +291,7 @@ fn finish(mut set: Arc<Opened>) -> Result<(), overtake::task::Error> {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_arrays_wait(arrays: *mut overtake_arrays) -> c_int {
     const CALL: &str = "overtake_arrays_wait";
-    fence(CALL, || {
+    catch(CALL, || {
         let set = find(CALL, arrays)?;
         refuse_inside(CALL)?;
         set.arrays.wait()?;
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn overtake_arrays_wait_for(
     is_done: *mut c_int,
 ) -> c_int {
     const CALL: &str = "overtake_arrays_wait_for";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
         let patience = Patience::of(CALL, timeout_ns)?;
         let set = find(CALL, arrays)?;
@@ -343,7 +343,7 @@ pub unsafe extern "C" fn overtake_arrays_read_times(
     data: *mut c_void,
 ) -> c_int {
     const CALL: &str = "overtake_arrays_read_times";
-    fence(CALL, || {
+    catch(CALL, || {
         let tell = tell.ok_or_else(|| Failure::argument(&format!("{CALL}: tell is null")))?;
         for measured in find(CALL, arrays)?.arrays.times() {
             let name = CString::new(measured.name.replace('\0', " ")).unwrap_or_default();
@@ -377,7 +377,7 @@ pub unsafe extern "C" fn overtake_arrays_read_statistics(
     statistics: *mut ArraysStatistics,
 ) -> c_int {
     const CALL: &str = "overtake_arrays_read_statistics";
-    fence(CALL, || {
+    catch(CALL, || {
         let counts = find(CALL, arrays)?.arrays.statistics();
         let fresh = ArraysStatistics {
             struct_size: bytes_of::<ArraysStatistics>(),

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use overtake::pipeline::Admission;
 
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::tasks::dispatcher::{free, output, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 
 /// Places for frames at work at once, of all pipelines that have it in their options.
 #[repr(C)]
@@ -18,7 +18,7 @@ pub struct overtake_admission {
     _private: [u8; 0],
 }
 
-static ADMISSIONS: Handles<Arc<Admission>> = Handles::new(Kind::Admission);
+static ADMISSIONS: Handles<Arc<Admission>> = Handles::new(HandleKind::Admission);
 
 /// Makes an admission with so many places. Pipelines that have it in their options have no more frames at work than
 /// that, all together: a frame is admitted when the work of one before it has ended, those of the highest priority
@@ -34,7 +34,7 @@ static ADMISSIONS: Handles<Arc<Admission>> = Handles::new(Kind::Admission);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_admission_open(places: u32, admission: *mut *mut overtake_admission) -> c_int {
     const CALL: &str = "overtake_admission_open";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "admission", admission)?;
         let none =

@@ -11,12 +11,12 @@ use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer};
 use overtake::task::Tasks;
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::native;
 use crate::pipelines::pipeline::Stage;
 use crate::tasks::callback::is_inside;
 use crate::tasks::dispatcher::{Home, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 
 /// An end of a pipeline: the producer's or the consumer's, with the frame that it has in hand.
 #[repr(C)]
@@ -108,7 +108,7 @@ struct Slot {
     home: Home,
 }
 
-static ENDS: Handles<Slot> = Handles::new(Kind::PipelineEnd);
+static ENDS: Handles<Slot> = Handles::new(HandleKind::PipelineEnd);
 
 /// The handle of C for one of the two.
 fn add(call: &str, end: End, behind: Behind, (tasks, home): (&Tasks, Home)) -> Outcome<*mut overtake_pipeline_end> {
@@ -201,7 +201,7 @@ pub fn with_consumer<R>(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_leave(end: *mut overtake_pipeline_end) -> c_int {
     const CALL: &str = "overtake_pipeline_leave";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let mut begun = None;
         let Slot { side, home } = ENDS.remove_if(CALL, end, |slot| {

@@ -10,7 +10,7 @@ use hal::{Driver, Nanos};
 use overtake::pipeline::{Behind, Error};
 
 use crate::codes::OVERTAKE_ERROR_TIMEOUT;
-use crate::failure::{Failure, fence};
+use crate::failure::{Failure, catch};
 use crate::native;
 use crate::patience::{self, Patience};
 use crate::pipelines::end::{overtake_pipeline_end, refused, with_consumer, with_producer};
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn overtake_pipeline_acquire(
     frame: *mut Frame,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_acquire";
-    fence(CALL, || {
+    catch(CALL, || {
         let patience = Patience::of(CALL, timeout_ns)?;
         patience.may_wait(CALL)?;
         // SAFETY: the caller's promise. Before the frame: it could not be told of it afterwards.
@@ -108,7 +108,7 @@ fn finish(
     producer: *mut overtake_pipeline_end,
     end: impl FnOnce(overtake::pipeline::Filling<'static, Stage>) -> Result<(), Error>,
 ) -> c_int {
-    fence(call, || {
+    catch(call, || {
         with_producer(call, producer, |filler, _| {
             let frame = filler.frame.take().ok_or_else(|| nothing_in_hand(call, "overtake_pipeline_acquire"))?;
             end(frame).map_err(|error| failure(call, error))
@@ -150,7 +150,7 @@ pub extern "C" fn overtake_pipeline_give_up(producer: *mut overtake_pipeline_end
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_captured(producer: *mut overtake_pipeline_end, ago_ns: u64) -> c_int {
     const CALL: &str = "overtake_pipeline_captured";
-    fence(CALL, || {
+    catch(CALL, || {
         let ago = patience::span(CALL, "ago_ns", ago_ns)?;
         let now = native::driver()?.host().now();
         with_producer(CALL, producer, |filler, _| {
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn overtake_pipeline_wait(
     frame: *mut Frame,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_wait";
-    fence(CALL, || {
+    catch(CALL, || {
         let patience = Patience::of(CALL, timeout_ns)?;
         patience.may_wait(CALL)?;
         // SAFETY: the caller's promise. Before the frame: it could not be told of it afterwards.
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn overtake_pipeline_wait(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_complete(consumer: *mut overtake_pipeline_end) -> c_int {
     const CALL: &str = "overtake_pipeline_complete";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_inside(CALL)?;
         with_consumer(CALL, consumer, |emptier| {
             let frame = emptier.frame.as_ref().ok_or_else(|| nothing_in_hand(CALL, "overtake_pipeline_wait"))?;
@@ -230,7 +230,7 @@ pub extern "C" fn overtake_pipeline_complete(consumer: *mut overtake_pipeline_en
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pipeline_release(consumer: *mut overtake_pipeline_end) -> c_int {
     const CALL: &str = "overtake_pipeline_release";
-    fence(CALL, || {
+    catch(CALL, || {
         with_consumer(CALL, consumer, |emptier| {
             let frame = emptier.frame.take().ok_or_else(|| nothing_in_hand(CALL, "overtake_pipeline_wait"))?;
             frame.release().map_err(|error| failure(CALL, error))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use overtake::heap::{Heap, HeapOptions, Space};
 use overtake::pipeline::{Pipeline, StageBuffer};
 
-use crate::failure::{Outcome, fence};
+use crate::failure::{Outcome, catch};
 use crate::pipelines::end::{self, overtake_pipeline_end};
 use crate::pipelines::failure;
 use crate::pipelines::options::{
@@ -17,7 +17,7 @@ use crate::pipelines::options::{
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, layers_of, output, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::set::{self, overtake_tasks};
 use crate::tasks::task::text_of;
 
@@ -40,7 +40,7 @@ struct Opened {
     home: Home,
 }
 
-static PIPELINES: Handles<Opened> = Handles::new(Kind::Pipeline);
+static PIPELINES: Handles<Opened> = Handles::new(HandleKind::Pipeline);
 
 /// Frees the pipelines of a dispatcher that is closed.
 pub fn forget(home: Home) {
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
     consumer: *mut *mut overtake_pipeline_end,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_open";
-    fence(CALL, || {
+    catch(CALL, || {
         let outputs = (output(CALL, "pipeline", pipeline)?, output(CALL, "producer", producer)?);
         let consumer = output(CALL, "consumer", consumer)?;
         refuse_inside(CALL)?;
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn overtake_pipeline_read_statistics(
     statistics: *mut PipelineCounts,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_read_statistics";
-    fence(CALL, || {
+    catch(CALL, || {
         let fresh = PipelineCounts::from(find(CALL, pipeline)?.statistics());
         // SAFETY: the caller's promise.
         unsafe { sized::write(CALL, "statistics", statistics, PIPELINE_STATISTICS_BYTES_MIN, &fresh) }
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn overtake_pipeline_take_record(
     record: *mut FrameTimes,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_take_record";
-    fence(CALL, || {
+    catch(CALL, || {
         output(CALL, "record", record)?;
         let pipeline = find(CALL, pipeline)?;
         let none = FrameTimes { struct_size: bytes_of::<FrameTimes>(), ..FrameTimes::default() };

@@ -7,7 +7,7 @@ use overtake::pipeline::Error;
 use overtake::task::{Handle, Lane, More, Replay, TaskBuilder};
 
 use crate::copies::{OVERTAKE_COPY_DEVICE_TO_HOST, OVERTAKE_COPY_HOST_TO_DEVICE};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::pipelines::end::{End, overtake_pipeline_end, refused, with};
 use crate::pipelines::failure;
 use crate::tasks::lane;
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn overtake_pipeline_replay(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_replay";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise.
         let replayed = unsafe { Replayed::read(CALL, template, spec) }?;
         let (handle, home) = with(CALL, end, |side| {
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn overtake_pipeline_copy(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_copy";
-    fence(CALL, || {
+    catch(CALL, || {
         let unknown = || Failure::argument(&format!("{CALL}: kind is one of OVERTAKE_COPY_..."));
         shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
         let (handle, home) = with(CALL, end, |side| {
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn overtake_pipeline_submit(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_pipeline_submit";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let described = unsafe { task::Described::read(CALL, spec) }?;
         let (handle, home) = with(CALL, end, |side| {

@@ -14,13 +14,13 @@ use overtake::task::{Order, Tasks};
 
 use crate::arrays;
 use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::native;
 use crate::pipelines;
 use crate::queue;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 pub use crate::tasks::home::Home;
 use crate::tasks::{layer, set, task};
 
@@ -104,7 +104,7 @@ struct Opened {
     layers: Vec<Arc<Overtake>>,
 }
 
-static DISPATCHERS: Handles<Opened> = Handles::new(Kind::Dispatcher);
+static DISPATCHERS: Handles<Opened> = Handles::new(HandleKind::Dispatcher);
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// An error in the child of a fork: it has no threads for tasks, and another thread of the parent may have held a lock.
@@ -120,7 +120,7 @@ pub fn refuse_in_child(call: &str) -> Outcome {
 
 /// Frees a handle: the body of the exports that do no more.
 pub fn free<T, H>(call: &str, handles: &Handles<T>, handle: *const H) -> c_int {
-    fence(call, || {
+    catch(call, || {
         refuse_in_child(call)?;
         handles.remove(call, handle).map(drop)
     })
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn overtake_dispatcher_open(
     dispatcher: *mut *mut overtake_dispatcher,
 ) -> c_int {
     const CALL: &str = "overtake_dispatcher_open";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "dispatcher", dispatcher)?;
         // SAFETY: the caller's promise.
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn overtake_dispatcher_open_on(
     dispatcher: *mut *mut overtake_dispatcher,
 ) -> c_int {
     const CALL: &str = "overtake_dispatcher_open_on";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "dispatcher", dispatcher)?;
         // SAFETY: the caller's promise.
@@ -277,7 +277,7 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher) -> c_int {
     const CALL: &str = "overtake_dispatcher_close";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         refuse_inside(CALL)?;
         let Opened { dispatcher, home, layers } = DISPATCHERS.remove(CALL, dispatcher)?;
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
     statistics: *mut DispatcherStatistics,
 ) -> c_int {
     const CALL: &str = "overtake_dispatcher_read_statistics";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let (dispatcher, _) = find(CALL, dispatcher)?;
         let (counts, graph) = (dispatcher.statistics(), dispatcher.graph_statistics());

@@ -10,7 +10,7 @@ use std::task::{Context, Wake, Waker};
 use hal::locks;
 use overtake::task::WorkResult;
 
-use crate::failure::{Failure, fence};
+use crate::failure::{Failure, catch};
 use crate::tasks::callback::{Data, answer, overtake_free_callback, overtake_run_callback};
 use crate::tasks::dispatcher::output;
 use crate::tasks::task::{any, overtake_task};
@@ -27,7 +27,7 @@ use crate::tasks::task::{any, overtake_task};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_task_cancel(task: *mut overtake_task, is_cancelled: *mut c_int) -> c_int {
     const CALL: &str = "overtake_task_cancel";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "is_cancelled", is_cancelled)?;
         let left_out = any(CALL, task)?.cancel()?;
         // SAFETY: not null, and the caller's.
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn overtake_task_when_done(
     const CALL: &str = "overtake_task_when_done";
     // SAFETY: the caller's promise. From here on the data is freed on every path.
     let data = unsafe { Data::new(data, free_data) };
-    fence(CALL, || {
+    catch(CALL, || {
         let function = run.ok_or_else(|| Failure::argument(&format!("{CALL}: run is null")))?;
         // SAFETY: the caller's promise.
         let call = move || answer(|| unsafe { function(data.get()) });

@@ -13,7 +13,7 @@ use crate::tasks::home::Home;
 
 /// The kinds of things that have handles. Addresses with these numbers in their top bits are no addresses of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum HandleKind {
     Dispatcher = 1,
     Set = 2,
     Task = 3,
@@ -29,22 +29,22 @@ pub enum Kind {
     Admission = 13,
 }
 
-impl Kind {
+impl HandleKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Dispatcher => "dispatcher",
-            Kind::Set => "set of tasks",
-            Kind::Task => "task",
-            Kind::Lane => "lane",
-            Kind::CopyQueue => "copy queue",
-            Kind::Arrays => "set of arrays",
-            Kind::Array => "array",
-            Kind::Access => "access",
-            Kind::Kernel => "kernel",
-            Kind::Pipeline => "pipeline",
-            Kind::PipelineEnd => "end of a pipeline",
-            Kind::Template => "template",
-            Kind::Admission => "admission",
+            HandleKind::Dispatcher => "dispatcher",
+            HandleKind::Set => "set of tasks",
+            HandleKind::Task => "task",
+            HandleKind::Lane => "lane",
+            HandleKind::CopyQueue => "copy queue",
+            HandleKind::Arrays => "set of arrays",
+            HandleKind::Array => "array",
+            HandleKind::Access => "access",
+            HandleKind::Kernel => "kernel",
+            HandleKind::Pipeline => "pipeline",
+            HandleKind::PipelineEnd => "end of a pipeline",
+            HandleKind::Template => "template",
+            HandleKind::Admission => "admission",
         }
     }
 
@@ -101,7 +101,7 @@ impl<T> Places<T> {
 /// The things of one kind.
 #[derive(Debug)]
 pub struct Handles<T> {
-    kind: Kind,
+    kind: HandleKind,
     places: RwLock<Places<T>>,
 }
 
@@ -112,7 +112,7 @@ const STEP_BITS: u32 = 4;
 const USES: u32 = 1 << 28;
 
 impl<T> Handles<T> {
-    pub const fn new(kind: Kind) -> Handles<T> {
+    pub const fn new(kind: HandleKind) -> Handles<T> {
         Handles { kind, places: RwLock::new(Places { all: Vec::new(), free: Vec::new() }) }
     }
 
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_handle_means_its_own_thing_or_none() {
-        let tasks = Handles::new(Kind::Task);
+        let tasks = Handles::new(HandleKind::Task);
         let (first, second): (*mut u8, *mut u8) = (tasks.add("first"), tasks.add("second"));
         assert_eq!(tasks.with("call", second, |name| *name), Ok("second"));
         assert_eq!(tasks.remove("call", first), Ok("first"));
@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn other_numbers_are_refused_by_name() {
-        let sets = Handles::new(Kind::Set);
+        let sets = Handles::new(HandleKind::Set);
         let set: *mut u8 = sets.add(1);
         assert_eq!(refused(sets.with("call", std::ptr::null::<u8>(), |_| ())), "call: the set of tasks is null");
-        let tasks = Handles::new(Kind::Task);
+        let tasks = Handles::new(HandleKind::Task);
         let task: *mut u8 = tasks.add(2);
         for wrong in [task.addr(), set.addr() + 1, set.addr() + 16, set.addr() & !(15 << 60), 0x7fff_0000] {
             refused(sets.with("call", without_provenance_mut::<u8>(wrong), |_| ()));
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn things_of_a_dispatcher_that_is_closed_get_no_handle() {
-        let (tasks, home) = (Handles::new(Kind::Task), Home::open(false));
+        let (tasks, home) = (Handles::new(HandleKind::Task), Home::open(false));
         let task: *mut u8 = tasks.add_to("call", home, "first").unwrap();
         home.close();
         let late = tasks.add_to::<u8>("call", home, "late").unwrap_err();
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((tasks.remove("call", task), tasks.any(|_| true)), (Ok("first"), false));
     }
 
-    static PROBES: Handles<Probe> = Handles::new(Kind::Task);
+    static PROBES: Handles<Probe> = Handles::new(HandleKind::Task);
     static FREE_LOCKS: AtomicU32 = AtomicU32::new(0);
 
     /// Counts the drops at which another thread could take the lock.
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_things_of_an_owner_go_together() {
-        let tasks = Handles::new(Kind::Task);
+        let tasks = Handles::new(HandleKind::Task);
         let handles: Vec<*mut u8> = (0..4).map(|number| tasks.add(number % 2)).collect();
         assert_eq!(tasks.remove_all(|owner| *owner == 0), [0, 0]);
         refused(tasks.with("call", handles[0], |_| ()));

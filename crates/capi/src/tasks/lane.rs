@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use overtake::task::{Lane, More, WorkResult};
 
 use crate::exports::CUstream_st;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::provider::{checked, table};
 use crate::tasks::callback::answer;
 use crate::tasks::dispatcher::{Home, output};
-use crate::tasks::handles::Kind;
+use crate::tasks::handles::HandleKind;
 use crate::tasks::task::{self, overtake_task};
 
 /// A lane, as the launch callback of a task gets it: a stream of the device in which the task's work goes. It is valid
@@ -42,7 +42,7 @@ struct Launch(*mut overtake_lane);
 impl Launch {
     fn begin(entered: &mut Lane<'_>, home: Home) -> Launch {
         static COUNT: AtomicU64 = AtomicU64::new(1);
-        let handle = Kind::Lane.handle(COUNT.fetch_add(1, Ordering::Relaxed) << 4);
+        let handle = HandleKind::Lane.handle(COUNT.fetch_add(1, Ordering::Relaxed) << 4);
         let entered = std::ptr::from_mut(entered).cast();
         LAUNCHES.with_borrow_mut(|all| all.push(Current { handle, entered, home, is_again: false }));
         Launch(handle)
@@ -71,7 +71,7 @@ pub fn launch(entered: &mut Lane<'_>, home: Home, call: impl FnOnce(*mut overtak
 fn with<R>(call: &str, lane: *const overtake_lane, body: impl FnOnce(&mut Lane<'_>, Home) -> Outcome<R>) -> Outcome<R> {
     let found = LAUNCHES
         .with_borrow(|all| all.iter().find(|it| it.handle.cast_const() == lane).map(|it| (it.entered, it.home)));
-    let (entered, home) = found.ok_or_else(|| Kind::Lane.unknown(call, lane))?;
+    let (entered, home) = found.ok_or_else(|| HandleKind::Lane.unknown(call, lane))?;
     // SAFETY: the launch is under way on this thread (`Launch`), which has lent its `Lane` to the program's function
     // for as long. `body` calls nothing of the program's, so it is the only use.
     body(unsafe { &mut *entered.cast::<Lane<'_>>() }, home)
@@ -87,7 +87,7 @@ fn with<R>(call: &str, lane: *const overtake_lane, body: impl FnOnce(&mut Lane<'
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_lane_stream(lane: *mut overtake_lane, stream: *mut *mut CUstream_st) -> c_int {
     const CALL: &str = "overtake_lane_stream";
-    fence(CALL, || {
+    catch(CALL, || {
         let stream = output(CALL, "stream", stream)?;
         with(CALL, lane, |entered, _| {
             let handle = std::ptr::with_exposed_provenance_mut(entered.stream().0 as usize);
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn overtake_lane_stream(lane: *mut overtake_lane, stream: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_lane_turn(lane: *mut overtake_lane, turn: *mut u32) -> c_int {
     const CALL: &str = "overtake_lane_turn";
-    fence(CALL, || {
+    catch(CALL, || {
         let turn = output(CALL, "turn", turn)?;
         let found = with(CALL, lane, |entered, _| Ok(entered.turn()))?;
         // SAFETY: not null, and the caller's.
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn overtake_lane_turn(lane: *mut overtake_lane, turn: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_lane_device(lane: *mut overtake_lane, device: *mut u32) -> c_int {
     const CALL: &str = "overtake_lane_device";
-    fence(CALL, || {
+    catch(CALL, || {
         let device = output(CALL, "device", device)?;
         let found = with(CALL, lane, |entered, _| Ok(entered.device()))?;
         // SAFETY: not null, and the caller's.
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn overtake_lane_device(lane: *mut overtake_lane, device: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_lane_priority(lane: *mut overtake_lane, priority: *mut c_int) -> c_int {
     const CALL: &str = "overtake_lane_priority";
-    fence(CALL, || {
+    catch(CALL, || {
         let priority = output(CALL, "priority", priority)?;
         let found = with(CALL, lane, |entered, _| Ok(entered.priority().get()))?;
         // SAFETY: not null, and the caller's.
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn overtake_lane_copy(
     kind: c_int,
 ) -> c_int {
     const CALL: &str = "overtake_lane_copy";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise.
         with(CALL, lane, |entered, home| unsafe { copy(CALL, entered, home, (target, source, bytes, kind)) })
     })
@@ -201,10 +201,10 @@ pub unsafe fn copy(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_lane_again(lane: *mut overtake_lane) -> c_int {
     const CALL: &str = "overtake_lane_again";
-    fence(CALL, || {
+    catch(CALL, || {
         let found =
             LAUNCHES.with_borrow_mut(|all| all.iter_mut().find(|it| it.handle == lane).map(|it| it.is_again = true));
-        found.ok_or_else(|| Kind::Lane.unknown(CALL, lane))
+        found.ok_or_else(|| HandleKind::Lane.unknown(CALL, lane))
     })
 }
 
@@ -214,7 +214,7 @@ pub extern "C" fn overtake_lane_again(lane: *mut overtake_lane) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_lane_sync_point(lane: *mut overtake_lane) -> c_int {
     const CALL: &str = "overtake_lane_sync_point";
-    fence(CALL, || with(CALL, lane, |entered, _| Ok(entered.sync_point()?)))
+    catch(CALL, || with(CALL, lane, |entered, _| Ok(entered.sync_point()?)))
 }
 
 /// Another task waits until this one is complete. It must not have been started: hold a reference of it
@@ -224,7 +224,7 @@ pub extern "C" fn overtake_lane_sync_point(lane: *mut overtake_lane) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_lane_completes(lane: *mut overtake_lane, task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_lane_completes";
-    fence(CALL, || {
+    catch(CALL, || {
         with(CALL, lane, |entered, home| {
             let other = task::find(CALL, task, home)?;
             Ok(entered.completes(&other)?)

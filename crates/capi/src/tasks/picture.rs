@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int};
 use std::ptr::NonNull;
 
 use crate::codes::OVERTAKE_ERROR_BUFFER_TOO_SMALL;
-use crate::failure::{Failure, fence};
+use crate::failure::{Failure, catch};
 use crate::tasks::dispatcher::{dot_of, overtake_dispatcher};
 
 /// A picture of the tasks that have not ended, as text for Graphviz with a NUL at its end: what each does, its priority
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn overtake_dispatcher_dot(
     needed: *mut usize,
 ) -> c_int {
     const CALL: &str = "overtake_dispatcher_dot";
-    fence(CALL, || {
+    catch(CALL, || {
         let text = dot_of(CALL, dispatcher)?;
         let bytes = text.len() + 1;
         if let Some(needed) = NonNull::new(needed) {

@@ -6,11 +6,11 @@ use std::ffi::{c_char, c_int};
 use overtake::task::{Group, Handle, Tasks};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::patience::Patience;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, new_set, output, overtake_dispatcher, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::task::{self, overtake_task, text_of};
 
 /// A set of tasks, to which tasks are submitted.
@@ -27,7 +27,7 @@ struct Set {
     groups: Vec<Group>,
 }
 
-static SETS: Handles<Set> = Handles::new(Kind::Set);
+static SETS: Handles<Set> = Handles::new(HandleKind::Set);
 
 /// The set of a handle, and its dispatcher.
 pub fn find(call: &str, tasks: *const overtake_tasks) -> Outcome<(Tasks, Home)> {
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn overtake_tasks_open(
     tasks: *mut *mut overtake_tasks,
 ) -> c_int {
     const CALL: &str = "overtake_tasks_open";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "tasks", tasks)?;
         // SAFETY: the caller's promise.
@@ -81,7 +81,7 @@ pub extern "C" fn overtake_tasks_free(tasks: *mut overtake_tasks) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_tasks_wait(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_tasks_wait";
-    fence(CALL, || {
+    catch(CALL, || {
         let (tasks, _) = find(CALL, tasks)?;
         refuse_inside(CALL)?;
         tasks.wait()?;
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn overtake_tasks_wait_for(
     is_done: *mut c_int,
 ) -> c_int {
     const CALL: &str = "overtake_tasks_wait_for";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
         let patience = Patience::of(CALL, timeout_ns)?;
         let (tasks, _) = find(CALL, tasks)?;
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn overtake_tasks_wait_for(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_tasks_stop(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_tasks_stop";
-    fence(CALL, || {
+    catch(CALL, || {
         find(CALL, tasks)?.0.stop();
         Ok(())
     })
@@ -136,7 +136,7 @@ pub extern "C" fn overtake_tasks_stop(tasks: *mut overtake_tasks) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_tasks_start(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_tasks_start";
-    fence(CALL, || Ok(find(CALL, tasks)?.0.start()?))
+    catch(CALL, || Ok(find(CALL, tasks)?.0.start()?))
 }
 
 /// The task to which others refer by this name, before it is submitted with is_named. It has a reference until then; if
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn overtake_tasks_named(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_tasks_named";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "task", task)?;
         let (tasks, home) = find(CALL, tasks)?;
         // SAFETY: the caller's promise.
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn overtake_tasks_named(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_group_begin(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_group_begin";
-    fence(CALL, || {
+    catch(CALL, || {
         let (set, _) = find(CALL, tasks)?;
         let mut group = Some(set.group()?);
         let kept = SETS.change(CALL, tasks, |set| set.groups.extend(group.take()));
@@ -189,7 +189,7 @@ pub extern "C" fn overtake_group_begin(tasks: *mut overtake_tasks) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_group_end(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_group_end";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         SETS.change(CALL, tasks, |set| set.groups.pop())?.map(drop).ok_or_else(|| none_open(CALL))
     })
@@ -206,7 +206,7 @@ pub extern "C" fn overtake_group_end(tasks: *mut overtake_tasks) -> c_int {
 pub unsafe extern "C" fn overtake_group_before(tasks: *mut overtake_tasks, task: *mut *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_group_before";
     // SAFETY: the caller's promise.
-    fence(CALL, || unsafe { join_of(CALL, tasks, task, Group::before) })
+    catch(CALL, || unsafe { join_of(CALL, tasks, task, Group::before) })
 }
 
 /// The same that ends when the ready tasks of the group have been launched.
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn overtake_group_before(tasks: *mut overtake_tasks, task:
 pub unsafe extern "C" fn overtake_group_behind(tasks: *mut overtake_tasks, task: *mut *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_group_behind";
     // SAFETY: the caller's promise.
-    fence(CALL, || unsafe { join_of(CALL, tasks, task, Group::behind) })
+    catch(CALL, || unsafe { join_of(CALL, tasks, task, Group::behind) })
 }
 
 /// # Safety

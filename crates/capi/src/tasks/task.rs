@@ -7,14 +7,14 @@ use copies::Priority;
 use hal::Nanos;
 use overtake::task::{Error, Handle, Lane, Refused, TaskBuilder, Tasks};
 
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{
     Data, answer, is_inside, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
 };
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::lane;
 use crate::tasks::set::{self, overtake_tasks};
 
@@ -95,7 +95,7 @@ struct Submitted {
     home: Home,
 }
 
-static TASKS: Handles<Submitted> = Handles::new(Kind::Task);
+static TASKS: Handles<Submitted> = Handles::new(HandleKind::Task);
 
 /// The handle of C for a task.
 pub fn add(call: &str, handle: Handle, home: Home) -> Outcome<*mut overtake_task> {
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn overtake_submit(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_submit";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let described = unsafe { Described::read(CALL, spec) }?;
         let TaskSpec { priority: number, is_named, room_timeout_ns, .. } = described.spec;
@@ -334,7 +334,7 @@ fn built<'t, 'n>(
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_wait(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_wait";
-    fence(CALL, || {
+    catch(CALL, || {
         let task = any(CALL, task)?;
         if task.is_done() {
             return Ok(task.wait()?);
@@ -358,7 +358,7 @@ pub unsafe extern "C" fn overtake_task_wait_for(
     is_done: *mut c_int,
 ) -> c_int {
     const CALL: &str = "overtake_task_wait_for";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
         let patience = Patience::of(CALL, timeout_ns)?;
         let task = any(CALL, task)?;
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn overtake_task_wait_for(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_task_is_done(task: *mut overtake_task, is_done: *mut c_int) -> c_int {
     const CALL: &str = "overtake_task_is_done";
-    fence(CALL, || {
+    catch(CALL, || {
         let output = output(CALL, "is_done", is_done)?;
         let task = any(CALL, task)?;
         // SAFETY: not null, and the caller's.
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn overtake_task_is_done(task: *mut overtake_task, is_done
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_hold(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_hold";
-    fence(CALL, || Ok(any(CALL, task)?.hold()?))
+    catch(CALL, || Ok(any(CALL, task)?.hold()?))
 }
 
 /// Releases a reference of the task. A task without references starts when all tasks before it let it.
@@ -407,7 +407,7 @@ pub extern "C" fn overtake_task_hold(task: *mut overtake_task) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_release(task: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_release";
-    fence(CALL, || Ok(any(CALL, task)?.release()?))
+    catch(CALL, || Ok(any(CALL, task)?.release()?))
 }
 
 /// Gives the task another priority of its own. The tasks before it inherit it.
@@ -416,7 +416,7 @@ pub extern "C" fn overtake_task_release(task: *mut overtake_task) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_raise(task: *mut overtake_task, to: c_int) -> c_int {
     const CALL: &str = "overtake_task_raise";
-    fence(CALL, || {
+    catch(CALL, || {
         let priority = priority(CALL, to)?;
         Ok(any(CALL, task)?.raise(priority)?)
     })
@@ -428,7 +428,7 @@ pub extern "C" fn overtake_task_raise(task: *mut overtake_task, to: c_int) -> c_
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut overtake_task) -> c_int {
     const CALL: &str = "overtake_task_before";
-    fence(CALL, || {
+    catch(CALL, || {
         let first = of_a_dispatcher(CALL, task)?;
         let then = find(CALL, other, first.home)?;
         Ok(first.handle.precede(&then)?)

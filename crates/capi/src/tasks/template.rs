@@ -7,12 +7,12 @@ use hal::Nanos;
 use overtake::task::{Handle, Lane, Recording, Replay, Step, Tasks, Template};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
-use crate::failure::{Failure, Outcome, fence};
+use crate::failure::{Failure, Outcome, catch};
 use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::{Data, answer, overtake_free_callback};
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
-use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::lane::{self, overtake_lane};
 use crate::tasks::set::{self, overtake_tasks};
 use crate::tasks::task::{
@@ -123,7 +123,7 @@ enum State {
     Ready(Template<Arguments>),
 }
 
-static TEMPLATES: Handles<Option<State>> = Handles::new(Kind::Template);
+static TEMPLATES: Handles<Option<State>> = Handles::new(HandleKind::Template);
 
 /// Makes a template without tasks. It belongs to no dispatcher, and may be replayed in several.
 ///
@@ -134,7 +134,7 @@ static TEMPLATES: Handles<Option<State>> = Handles::new(Kind::Template);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_template_new(template: *mut *mut overtake_template) -> c_int {
     const CALL: &str = "overtake_template_new";
-    fence(CALL, || {
+    catch(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "template", template)?;
         // SAFETY: not null, and the caller's.
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn overtake_template_add(
     step: *mut usize,
 ) -> c_int {
     const CALL: &str = "overtake_template_add";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise; bytes of 0 are null pointers, no functions and numbers.
         let spec = unsafe { sized::read(CALL, "spec", spec, STEP_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.
@@ -280,7 +280,7 @@ fn finished(call: &str, template: *const overtake_template) -> Outcome<Template<
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_template_fix(template: *mut overtake_template) -> c_int {
     const CALL: &str = "overtake_template_fix";
-    fence(CALL, || {
+    catch(CALL, || {
         change(CALL, template, |state| {
             let State::Recording(recording, _) = state else {
                 let text = format!("{CALL}: the template has been replayed or fixed: fix it before its first replay");
@@ -359,7 +359,7 @@ pub unsafe extern "C" fn overtake_template_replay(
     task: *mut *mut overtake_task,
 ) -> c_int {
     const CALL: &str = "overtake_template_replay";
-    fence(CALL, || {
+    catch(CALL, || {
         // SAFETY: the caller's promise.
         let replayed = unsafe { Replayed::read(CALL, template, spec) }?;
         let needs = "a replay needs a set of a dispatcher that is open";

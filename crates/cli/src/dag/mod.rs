@@ -106,6 +106,6 @@ fn policies(arguments: &PlanArguments) -> Result<Policies> {
 }
 
 fn read(path: &Path, cure: &str) -> Result<String> {
-    let told = doors::file::read_text(path);
+    let told = os::file::read_text(path);
     told.map_err(|error| Failure::Other(format!("cannot read {}: {error}; {cure}", path.display())))
 }

@@ -1,7 +1,7 @@
 //! The file of a plan: the machine, the background and the streams.
 
-use doors::fault::Source;
 use hal::Nanos;
+use os::fault::Source;
 use overtake::options::syntax;
 use overtake_plan::latency::{Background, Machine, PlannedStream};
 use serde::Deserialize;

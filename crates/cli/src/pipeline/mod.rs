@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use console::failure::{Failure, Result};
 use console::output;
-use doors::fault::Source;
 use graph::{Bandwidth, Location};
+use os::fault::Source;
 use overtake_plan::latency::plan;
 
 use file::Streams;
@@ -83,6 +83,6 @@ fn apply(streams: &mut Streams, path: &Path) -> Result<()> {
 }
 
 fn read(path: &Path, cure: &str) -> Result<String> {
-    let told = doors::file::read_text(path);
+    let told = os::file::read_text(path);
     told.map_err(|error| Failure::Other(format!("cannot read {}: {error}; {cure}", path.display())))
 }

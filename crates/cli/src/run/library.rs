@@ -67,7 +67,7 @@ fn check(path: &Path, origin: &str) -> Result<PathBuf> {
         ))
     };
     let mut magic = [0; MAGIC.len()];
-    let read = doors::file::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    let read = os::file::open(path).and_then(|mut file| file.read_exact(&mut magic));
     match read {
         Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
             return Err(refused(&format!("cannot be read: {error}")));

@@ -31,7 +31,7 @@ const FOLDERS: [u64; 2] = [15, 29];
 
 /// What the file of a program says. `None` if it is a script, or of another machine's kind.
 pub fn about(program: &OsStr) -> Option<About> {
-    let read = |path: PathBuf| doors::file::open(&path).and_then(|file| of(&file)).ok();
+    let read = |path: PathBuf| os::file::open(&path).and_then(|file| of(&file)).ok();
     found(program).and_then(read).flatten()
 }
 
@@ -134,7 +134,7 @@ mod tests {
             let mut spoilt = whole[..whole.len().min(1 << 16)].to_vec();
             spoilt[at] = 0xff;
             std::fs::write(&path, &spoilt).unwrap();
-            let _any = doors::file::open(&path).and_then(|file| of(&file));
+            let _any = os::file::open(&path).and_then(|file| of(&file));
         }
         std::fs::remove_file(&path).unwrap();
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use doors::file;
+use os::file;
 
 use super::args::Deployment;
 use super::needed::About;

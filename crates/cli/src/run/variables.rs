@@ -128,7 +128,7 @@ pub fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
 
 /// The absolute path of a file that can be read. Children may run in other folders.
 fn readable(path: &Path) -> Result<PathBuf> {
-    let opened = doors::file::open(path).and_then(|_| path.canonicalize());
+    let opened = os::file::open(path).and_then(|_| path.canonicalize());
     opened.map_err(|error| Failure::Other(format!("cannot read {}: {error}; name another file", path.display())))
 }
 

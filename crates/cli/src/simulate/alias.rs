@@ -1,7 +1,7 @@
 //! Aliases: the channel that a stream's copies use (PC-02).
 
 use channels::fold::{group_of, groups};
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
 
 use super::scenario::Mode;
 use super::setup::{EngineSetup, StreamSetup};

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use hal::DevicePtr;
-use semaphores::{Kind, Step, emulation};
-use terms::Priority;
+use priority::Priority;
+use semaphores::{EmulationKind, Step, emulation};
 
 use super::scenario::{Inc, Mode};
 use super::words::Words;
@@ -63,7 +63,9 @@ pub fn commands(words: &Words, mode: Mode, inc: Inc, level: Priority, after: &[u
     };
     let mut ops: Vec<Op> = steps.into_iter().map(Op::Step).collect();
     let at = match (inc, mode.kind()) {
-        (Inc::Submitted, Some(Kind::Bracket | Kind::Atomics)) => ops.iter().position(is_inc).map_or(0, |inc| inc + 1),
+        (Inc::Submitted, Some(EmulationKind::Bracket | EmulationKind::Atomics)) => {
+            ops.iter().position(is_inc).map_or(0, |inc| inc + 1)
+        }
         _ => 0,
     };
     ops.splice(at..at, after.iter().copied().map(Op::Join));
@@ -84,13 +86,13 @@ pub fn waited_word(op: Op) -> Option<DevicePtr> {
 
 #[cfg(test)]
 mod tests {
-    use terms::Priorities;
+    use priority::Priorities;
 
     use super::*;
 
     #[test]
     fn earlier_copies_stand_before_a_bracket_or_behind_its_inc() {
-        let words = Words::new(Some(Kind::Bracket), Priorities::new(2).unwrap());
+        let words = Words::new(Some(EmulationKind::Bracket), Priorities::new(2).unwrap());
         let two = Priority::new(2).unwrap();
         let place = |mode, inc, level| {
             let ops = commands(&words, mode, inc, level, &[7], 1);

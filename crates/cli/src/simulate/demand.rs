@@ -5,8 +5,8 @@
 
 use hal::Nanos;
 use overtake::options::DemandOptions;
+use priority::{Priorities, Priority};
 use shim::demand::{Meter, Rank, Rule};
-use terms::{Priorities, Priority};
 
 /// The priority of copies of that rank, as under the drop-in.
 pub fn level(rank: Rank, priorities: Priorities) -> Priority {

@@ -2,8 +2,8 @@
 
 use channels::share::Share;
 use hal::Nanos;
+use priority::Priority;
 use semaphores::{Boost, Pending, Step};
-use terms::Priority;
 
 use super::channel::{Channel, Command, Op, commands, waited_word};
 use super::outcome::{Deadlock, Outcome, Run, Semaphore};

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use console::failure::{Failure, Result};
 use console::output;
-use doors::fault::Source;
+use os::fault::Source;
 use overtake::options::syntax;
 
 use present::Report;
@@ -76,7 +76,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<()> {
 
 fn read(path: &Path) -> Result<Scenario> {
     let origin = path.display().to_string();
-    let text = doors::file::read_text(path).map_err(|error| {
+    let text = os::file::read_text(path).map_err(|error| {
         Failure::Other(format!("cannot read {origin}: {error}; name a scenario file, as in examples/scenarios"))
     })?;
     let fault = |error: toml::de::Error| syntax(&Source { origin: &origin, text: &text }, &error);

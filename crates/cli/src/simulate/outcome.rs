@@ -1,7 +1,7 @@
 //! The outcome of a scenario.
 
 use hal::Nanos;
-use terms::Priority;
+use priority::Priority;
 
 use super::words::History;
 

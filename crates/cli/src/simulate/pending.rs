@@ -1,6 +1,6 @@
 //! Pending copies and inherited priorities: the knowledge of the CPU in the mode `hold`.
 
-use terms::Priority;
+use priority::Priority;
 
 use super::machine::Machine;
 use super::scenario::Inc;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use hal::Nanos;
 use overtake::options::DemandOptions;
-use semaphores::Kind;
+use semaphores::EmulationKind;
 use serde::{Deserialize, Serialize};
 
 /// The way in which copies are ordered.
@@ -25,18 +25,18 @@ pub enum Mode {
 
 impl Mode {
     /// The emulation of the semaphores, if there are any.
-    pub fn kind(self) -> Option<Kind> {
+    pub fn kind(self) -> Option<EmulationKind> {
         match self {
             Mode::None => None,
-            Mode::Bracket => Some(Kind::Bracket),
-            Mode::Atomics => Some(Kind::Atomics),
-            Mode::Hold => Some(Kind::Hold),
+            Mode::Bracket => Some(EmulationKind::Bracket),
+            Mode::Atomics => Some(EmulationKind::Atomics),
+            Mode::Hold => Some(EmulationKind::Hold),
         }
     }
 
     /// The name used in files, options and results.
     pub fn name(self) -> &'static str {
-        self.kind().map_or("none", Kind::name)
+        self.kind().map_or("none", EmulationKind::name)
     }
 }
 

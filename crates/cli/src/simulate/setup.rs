@@ -6,8 +6,8 @@ use channels::share::ShareOptions;
 use channels::{Shape, chunk};
 use hal::Nanos;
 use overtake::options::DemandOptions;
+use priority::{Priorities, Priority};
 use shim::demand::Rank;
-use terms::{Priorities, Priority};
 
 use super::alias::{self, ChannelSetup};
 use super::scenario::{Copies, Device, Inc, Mode, Scenario, Stream, Unit, Way};

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{DevicePtr, Nanos};
-use semaphores::{Counts, Kind, Layout, Publish};
-use terms::{Priorities, Priority};
+use priority::{Priorities, Priority};
+use semaphores::{Counts, EmulationKind, Layout, Publish};
 
 /// Words by level, published by the ledger.
 pub struct Gates(Vec<AtomicU32>);
@@ -20,7 +20,7 @@ pub type History = Vec<(Nanos, u32)>;
 
 /// The semaphores of one engine: the words of every emulation, and their histories.
 pub struct Words {
-    kind: Option<Kind>,
+    kind: Option<EmulationKind>,
     priorities: Priorities,
     counts: Counts<Gates>,
     /// Words that streams write, by priority - 1.
@@ -57,7 +57,7 @@ impl Layout for Words {
 
 impl Words {
     /// All words read 0.
-    pub fn new(kind: Option<Kind>, priorities: Priorities) -> Words {
+    pub fn new(kind: Option<EmulationKind>, priorities: Priorities) -> Words {
         let count = usize::from(priorities.count());
         let gates = Gates((0..count).map(|_| AtomicU32::new(0)).collect());
         Words {
@@ -112,9 +112,9 @@ impl Words {
     fn value(&self, priority: Priority) -> u32 {
         match self.kind {
             None => 0,
-            Some(Kind::Hold) => self.counts.pending_at(priority),
-            Some(Kind::Bracket) => self.written[priority.index()],
-            Some(Kind::Atomics) => self.added[priority.index()],
+            Some(EmulationKind::Hold) => self.counts.pending_at(priority),
+            Some(EmulationKind::Bracket) => self.written[priority.index()],
+            Some(EmulationKind::Atomics) => self.added[priority.index()],
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn words_are_where_the_layout_says() {
-        let mut words = Words::new(Some(Kind::Bracket), Priorities::new(3).unwrap());
+        let mut words = Words::new(Some(EmulationKind::Bracket), Priorities::new(3).unwrap());
         let three = Priority::new(3).unwrap();
         let (gate, written, added) =
             (words.gate_address(three), words.stream_address(three), words.device_address(three));

@@ -1,4 +1,4 @@
-//! The answers of entry points, and the fence that keeps panics away from C.
+//! The answers of entry points, and the catch that keeps panics away from C.
 #![allow(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,8 +39,8 @@ pub fn require(condition: bool, code: Code) -> Answer {
 }
 
 /// Runs the body of an entry point. A panic in it becomes `CUDA_ERROR_UNKNOWN`: unwinding into C is undefined.
-pub fn fence(body: impl FnOnce() -> Answer) -> CUresult {
-    let _kept = doors::caller::Kept::new();
+pub fn catch(body: impl FnOnce() -> Answer) -> CUresult {
+    let _kept = os::caller::Kept::new();
     loading::come_in();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult(0),
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_stops_at_the_fence() {
-        assert_eq!(fence(|| panic!("expected by this test")), CUresult(999));
-        assert_eq!(fence(|| refuse(Code::NOT_READY)), CUresult(600));
-        assert_eq!(fence(|| Ok(())), CUresult(0));
+    fn a_panic_stops_at_the_catch() {
+        assert_eq!(catch(|| panic!("expected by this test")), CUresult(999));
+        assert_eq!(catch(|| refuse(Code::NOT_READY)), CUresult(600));
+        assert_eq!(catch(|| Ok(())), CUresult(0));
     }
 }

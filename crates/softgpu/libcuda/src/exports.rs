@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use abi::Flavour;
 use abi::types::*;
 
-use crate::answer::fence;
+use crate::answer::catch;
 
 /// The list of driver functions, after functions that older headers have and that programs still ask for.
 macro_rules! for_each_export {
@@ -111,7 +111,7 @@ macro_rules! exports {
             unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
                 // SAFETY: the caller keeps the rules of the CUDA manual for the arguments of this function, and the
                 // function behind it relies on nothing else.
-                fence(|| unsafe { supported::$plain(Flavour::$flavour, $($argument),*) })
+                catch(|| unsafe { supported::$plain(Flavour::$flavour, $($argument),*) })
             }
         )*
 

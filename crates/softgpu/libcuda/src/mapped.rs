@@ -6,7 +6,7 @@
 use abi::types::*;
 use hal::{Code, Device, DevicePtr};
 
-use crate::answer::{Answer, Out, Refusal, fence, require};
+use crate::answer::{Answer, Out, Refusal, catch, require};
 use crate::soft::gpu;
 
 /// Pieces are multiples of this.
@@ -54,7 +54,7 @@ macro_rules! mapped {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
-                fence(|| $body)
+                catch(|| $body)
             }
         )*
     };

@@ -38,7 +38,7 @@ pub unsafe fn cuModuleLoad(_: Flavour, module: *mut CUmodule, fname: *const c_ch
     let out = unsafe { Out::new(module) }?;
     // SAFETY: the caller's promise for the name.
     let path = OsStr::from_bytes(unsafe { string(fname) }?.to_bytes());
-    let image = doors::file::read(Path::new(path), IMAGE_BYTES_MAX).map_err(|_| Refusal(Code::FILE_NOT_FOUND))?;
+    let image = os::file::read(Path::new(path), IMAGE_BYTES_MAX).map_err(|_| Refusal(Code::FILE_NOT_FOUND))?;
     load(out, &image)
 }
 

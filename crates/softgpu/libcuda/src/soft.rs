@@ -30,8 +30,8 @@ pub fn start() -> Answer {
     if FORKED.load(Ordering::Relaxed) {
         return refuse(Code::NOT_INITIALIZED);
     }
-    doors::messages::install();
-    doors::messages::catch_panics();
+    os::messages::install();
+    os::messages::catch_panics();
     let gpu = GPU.get_or_try_init(build)?;
     match gpu.device_count()? {
         0 => refuse(Code::NO_DEVICE),

@@ -3,9 +3,9 @@
 use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 
-use doors::threads;
 use hal::Wait;
 use hal::locks::unpoisoned;
+use os::threads;
 
 use super::{Await, Shared, State};
 use crate::model::Ns;

@@ -19,7 +19,7 @@ use hal::{Host, Nanos, ThreadToken, Wait};
 use crate::model::{ContextKey, Deadlock, Model, Ns, OpKey, StreamKey};
 use crate::parameters::span_ns;
 pub(crate) use threads::Threads;
-pub(crate) use turn::Turn;
+pub(crate) use turn::HostTurn;
 
 /// The source of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Shared {
 
 impl Host for Shared {
     fn now(&self) -> Nanos {
-        let mut turn = Turn::begin(self);
+        let mut turn = HostTurn::begin(self);
         let now = turn.read_clock();
         turn.end();
         Nanos(now)
@@ -139,7 +139,7 @@ impl Host for Shared {
     fn pause(&self) {
         match self.clock {
             Clock::Stepped => {
-                let mut turn = Turn::begin(self);
+                let mut turn = HostTurn::begin(self);
                 let pause_ns = turn.model().parameters.host.pause_ns;
                 turn.spend(pause_ns.max(1));
                 turn.end();
@@ -157,7 +157,7 @@ impl Host for Shared {
     }
 
     fn copied(&self, bytes: u64) {
-        let mut turn = Turn::begin(self);
+        let mut turn = HostTurn::begin(self);
         let span = span_ns(bytes, turn.model().parameters.host.memcpy_gbps);
         turn.spend(span);
         turn.end();

@@ -9,7 +9,7 @@ use hal::locks::unpoisoned;
 use super::condition::{assert_not_evaluating, evaluate};
 use super::patience::{Activity, LOOK, PATIENCE, Task, Vigil};
 use super::threads::{On, Standing, ThreadKey};
-use super::turn::Turn;
+use super::turn::HostTurn;
 use super::{Await, Clock, Shared, State, seat};
 use crate::model::Ns;
 
@@ -245,7 +245,7 @@ impl Drop for ComesBack<'_> {
     }
 }
 
-impl Turn<'_> {
+impl HostTurn<'_> {
     /// The thread's number for the model.
     pub(super) fn number(&self) -> u64 {
         seat::number(self.thread())

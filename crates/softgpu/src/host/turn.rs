@@ -9,7 +9,7 @@ use super::{Await, Clock, Shared, State};
 use crate::model::{Caller, ContextKey, Failure, Model, Ns, Outcome};
 
 /// A call under way.
-pub(crate) struct Turn<'a> {
+pub(crate) struct HostTurn<'a> {
     shared: &'a Shared,
     /// `None` only between a move out and the move back in, inside one method.
     state: Option<MutexGuard<'a, State>>,
@@ -17,14 +17,14 @@ pub(crate) struct Turn<'a> {
     before: Ns,
 }
 
-impl<'a> Turn<'a> {
-    pub(crate) fn begin(shared: &'a Shared) -> Turn<'a> {
+impl<'a> HostTurn<'a> {
+    pub(crate) fn begin(shared: &'a Shared) -> HostTurn<'a> {
         let (mut state, thread) = shared.come_in();
         if shared.clock == Clock::FreeRunning {
             shared.catch_up(&mut state);
         }
         let before = state.thread_now(thread);
-        Turn { shared, state: Some(state), thread, before }
+        HostTurn { shared, state: Some(state), thread, before }
     }
 
     pub(super) fn thread(&self) -> ThreadKey {

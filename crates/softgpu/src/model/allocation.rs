@@ -3,7 +3,7 @@
 use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerExtent, PointerInfo};
 
 use super::memory::{DEVICE_ALIGN, Region, RegionKind};
-use super::op::Kind;
+use super::op::OpKind;
 use super::stream::Route;
 use super::{Caller, Context, ContextKey, Failure, Model, Outcome, StreamKey, handles};
 use crate::raw::Backing;
@@ -91,7 +91,7 @@ impl Model {
 
     /// Queues a free.
     pub(crate) fn free_submit(&mut self, caller: Caller, stream: StreamKey, pointer: DevicePtr) {
-        let free = Kind::Free { process: caller.process, address: pointer.0 };
+        let free = OpKind::Free { process: caller.process, address: pointer.0 };
         self.submit(stream, caller.at, Route::None, free);
         self.processes[caller.process].space.let_go(pointer.0);
     }

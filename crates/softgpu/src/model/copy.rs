@@ -8,7 +8,7 @@ use super::engine::{Engine, EngineKind};
 use super::graph::Work;
 use super::link::Link;
 use super::memory::{DEVICE_BASE, DEVICE_STRIDE};
-use super::op::{CopyJob, FillJob, FillValue, Kind, LateSource, Layout, Side, Staging};
+use super::op::{CopyJob, FillJob, FillValue, LateSource, Layout, OpKind, Side, Staging};
 use super::queue::Class;
 use super::stream::Route;
 use super::{Caller, Failure, Model, OpKey, Outcome, StreamKey};
@@ -77,7 +77,7 @@ pub(super) enum Place {
 pub(crate) type WriteBack = (Staging, Lent);
 
 /// A copy that the driver accepts.
-pub(crate) struct Plan {
+pub(crate) struct CopyPlan {
     job: CopyJob,
     class: Class,
     /// Whether it runs among the kernels.
@@ -101,19 +101,19 @@ pub(crate) struct CapturedCopy {
 
 impl CapturedCopy {
     /// The operation of a launch.
-    pub(crate) fn operation(&self) -> (Route, Kind) {
+    pub(crate) fn operation(&self) -> (Route, OpKind) {
         operation(Box::new(self.job.clone()), self.class, self.inline)
     }
 }
 
-fn operation(job: Box<CopyJob>, class: Class, inline: bool) -> (Route, Kind) {
+fn operation(job: Box<CopyJob>, class: Class, inline: bool) -> (Route, OpKind) {
     match inline {
-        true => (Route::Class(Class::Compute), Kind::Inline(job)),
-        false => (Route::Class(class), Kind::Copy(job)),
+        true => (Route::Class(Class::Compute), OpKind::Inline(job)),
+        false => (Route::Class(class), OpKind::Copy(job)),
     }
 }
 
-impl Plan {
+impl CopyPlan {
     /// The copy as a node of a graph. A launch reads and writes pinned and device memory only.
     pub(crate) fn captured(&self) -> Work {
         let in_memory = |side: &Side| matches!(side, Side::Address { .. });
@@ -193,7 +193,7 @@ impl Model {
     }
 
     /// Checks a copy and plans it. Pageable sources are read here.
-    pub(crate) fn copy_plan(&mut self, caller: Caller, request: &Request) -> Outcome<Plan> {
+    pub(crate) fn copy_plan(&mut self, caller: Caller, request: &Request) -> Outcome<CopyPlan> {
         let target_place = self.place(caller, &request.target, request)?;
         self.refuse_read_only(caller, request.target.address)?;
         let source_place = self.place(caller, &request.source, request)?;
@@ -240,7 +240,7 @@ impl Model {
         let staging_ns = if pageable && !inline { self.staging_ns(request.bytes()) } else { 0 };
         let overlap_ns = span_ns(request.bytes(), self.parameters.engine.h2d_gbps).min(staging_ns);
         let call_ns = self.call_ns(caller, class, target_place)?;
-        Ok(Plan { job, class, inline, write_back, call_ns, staging_ns, overlap_ns })
+        Ok(CopyPlan { job, class, inline, write_back, call_ns, staging_ns, overlap_ns })
     }
 
     /// The time that the call of a copy takes the host.
@@ -262,7 +262,7 @@ impl Model {
     }
 
     /// Queues a planned copy.
-    pub(crate) fn copy_submit(&mut self, caller: Caller, stream: StreamKey, mut plan: Plan) -> OpKey {
+    pub(crate) fn copy_submit(&mut self, caller: Caller, stream: StreamKey, mut plan: CopyPlan) -> OpKey {
         match plan.class {
             Class::H2d => self.counts.copies_h2d += 1,
             Class::D2h => self.counts.copies_d2h += 1,
@@ -289,7 +289,7 @@ impl Model {
     }
 
     pub(crate) fn inline_begin(&mut self, key: OpKey) {
-        let Kind::Inline(job) = &self.ops[key].kind else { return };
+        let OpKind::Inline(job) = &self.ops[key].kind else { return };
         let engine = &self.parameters.engine;
         let span = engine.inline_ns + engine.inline_kib_ns * job.bytes() / 1024;
         self.agenda.push(self.now + span, Due::Elapsed(key));
@@ -299,8 +299,8 @@ impl Model {
     pub(crate) fn copy_bytes(&mut self, key: OpKey) {
         // The job is taken out of its operation while its bytes move, because the move needs the rest of the model.
         let Some(op) = self.ops.get_mut(key) else { return };
-        let kind = std::mem::replace(&mut op.kind, Kind::Join);
-        let (Kind::Copy(job) | Kind::Inline(job)) = &kind else { unreachable!("only copies move bytes") };
+        let kind = std::mem::replace(&mut op.kind, OpKind::Join);
+        let (OpKind::Copy(job) | OpKind::Inline(job)) = &kind else { unreachable!("only copies move bytes") };
         let moved = if self.copies_payload(job.bytes()) { self.move_job(job) } else { self.check_job(job) };
         self.effects += 1;
         self.ops[key].kind = kind;
@@ -385,15 +385,15 @@ impl Model {
         self.counts.memsets += 1;
         if self.is_planted(Planted::MemsetOvertakesCopy) {
             self.fill_bytes(&job);
-            self.submit(stream, caller.at, Route::None, Kind::Join);
+            self.submit(stream, caller.at, Route::None, OpKind::Join);
         } else {
-            self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Fill(Box::new(job)));
+            self.submit(stream, caller.at, Route::Class(Class::Compute), OpKind::Fill(Box::new(job)));
         }
         Ok(())
     }
 
     pub(crate) fn fill_begin(&mut self, key: OpKey) {
-        let Kind::Fill(job) = &self.ops[key].kind else { return };
+        let OpKind::Fill(job) = &self.ops[key].kind else { return };
         let kernel = &self.parameters.kernel;
         let span = kernel.start_ns + span_ns(job.width_bytes * job.height, kernel.memset_gbps);
         self.agenda.push(self.now + span, Due::Elapsed(key));

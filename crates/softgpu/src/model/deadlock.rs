@@ -4,7 +4,7 @@ use std::fmt;
 
 use hal::{MemOp, Nanos};
 
-use super::op::{Kind, Op, State};
+use super::op::{Op, OpKind, State};
 use super::{Model, OpKey, StreamKey, handles};
 
 /// A proven deadlock: no operation can run, no thread can go on, and no time will change that.
@@ -92,10 +92,10 @@ impl Model {
             return text;
         }
         match (&op.kind, op.state) {
-            (Kind::Memops(job), State::Begun) => self.because_of_word(op, &job.ops[job.position]),
-            (Kind::Kernel(job), State::Begun) if !job.admitted => "waits for multiprocessors".to_owned(),
-            (Kind::Kernel(_), State::Begun) => "polls memory".to_owned(),
-            (Kind::Copy(job), State::Begun) => format!("waits for the {}", self.engines[job.engine].name()),
+            (OpKind::Memops(job), State::Begun) => self.because_of_word(op, &job.ops[job.position]),
+            (OpKind::Kernel(job), State::Begun) if !job.admitted => "waits for multiprocessors".to_owned(),
+            (OpKind::Kernel(_), State::Begun) => "polls memory".to_owned(),
+            (OpKind::Copy(job), State::Begun) => format!("waits for the {}", self.engines[job.engine].name()),
             _ => "has not begun".to_owned(),
         }
     }

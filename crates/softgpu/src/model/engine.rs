@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::agenda::{Due, Ns};
 use super::link::{FlowOwner, Link};
-use super::op::{Kind, Lead};
+use super::op::{Lead, OpKind};
 use super::{Model, OpKey, QueueKey};
 use hal::MemOp;
 
@@ -108,7 +108,7 @@ impl Model {
         let waits = state.running.is_some() && !state.completing;
         let mut behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
         let is_alone = waits && behind.all(|&behind| self.ops[behind].visible_at > self.now);
-        if let Kind::Copy(job) = &mut self.ops[op].kind {
+        if let OpKind::Copy(job) = &mut self.ops[op].kind {
             job.is_alone = is_alone;
         }
         self.engines[engine].ready.push_back(op);
@@ -190,7 +190,7 @@ impl Model {
         let now = self.now;
         let op = self.engines[engine].ready.remove(place).expect("the place was just found");
         let queue = self.queue_of_ready(op);
-        let Kind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
+        let OpKind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
         let (bytes, is_alone) = (job.bytes(), job.is_alone);
         let state = &mut self.engines[engine];
         state.running = Some(Running { op, queue, is_alone });
@@ -280,7 +280,7 @@ impl Model {
     /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for
     /// another engine. Committing to that copy would leave this engine waiting for ever.
     fn is_for(&self, engine: usize, key: OpKey) -> bool {
-        matches!(&self.ops[key].kind, Kind::Copy(job) if job.engine == engine)
+        matches!(&self.ops[key].kind, OpKind::Copy(job) if job.engine == engine)
     }
 
     /// Whether the head of the queue is a copy that waits only for event records and satisfied event waits.
@@ -290,7 +290,7 @@ impl Model {
             let op = &self.ops[key];
             op.dependencies == 0 && op.visible_at <= self.now
         };
-        let bookkeeping = |key: OpKey| matches!(self.ops[key].kind, Kind::Record(_) | Kind::Join);
+        let bookkeeping = |key: OpKey| matches!(self.ops[key].kind, OpKind::Record(_) | OpKind::Join);
         let mut before = self.streams[self.ops[head].stream].ops.iter().take_while(|&&key| key != head);
         self.is_for(engine, head) && certain(head) && before.all(|&key| bookkeeping(key) && certain(key))
     }
@@ -299,7 +299,7 @@ impl Model {
 
     fn engine_running(&self, queue: QueueKey) -> Option<usize> {
         let &head = self.queues[queue].ops.front()?;
-        let Kind::Copy(job) = &self.ops.get(head)?.kind else { return None };
+        let OpKind::Copy(job) = &self.ops.get(head)?.kind else { return None };
         self.engines[job.engine].running.is_some_and(|running| running.op == head).then_some(job.engine)
     }
 
@@ -345,7 +345,7 @@ impl Model {
         }
         let satisfied = self.wait_holds(key).unwrap_or(false);
         let again = self.next_look();
-        let Kind::Memops(job) = &mut self.ops[key].kind else { return };
+        let OpKind::Memops(job) = &mut self.ops[key].kind else { return };
         job.lead = if satisfied { Lead::Satisfied } else { Lead::Again(again) };
         let single = job.ops.len() == 1;
         let state = &self.engines[engine];

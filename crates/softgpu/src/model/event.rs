@@ -4,7 +4,7 @@ use hal::{Code, EventFlags};
 
 use super::agenda::Ns;
 use super::capture::CaptureMark;
-use super::op::Kind;
+use super::op::OpKind;
 use super::stream::Route;
 use super::{Caller, ContextKey, EventKey, Failure, Model, OpKey, Outcome, StreamKey, handles};
 use crate::planted::Planted;
@@ -63,7 +63,7 @@ impl Model {
             return Ok(());
         }
         self.counts.event_records += 1;
-        let op = self.submit(stream, caller.at, Route::None, Kind::Record(event));
+        let op = self.submit(stream, caller.at, Route::None, OpKind::Record(event));
         let state = &mut self.events[event];
         (state.record, state.done_at, state.captured) = (Some(op), None, None);
         Ok(())
@@ -85,7 +85,7 @@ impl Model {
         self.counts.event_waits += 1;
         let on = self.events[event].record.filter(|_| !self.is_planted(Planted::EventWaitIgnored));
         if let Some(on) = on.filter(|&on| self.ops.get(on).is_some()) {
-            self.submit_after(stream, caller.at, Route::None, Kind::Join, Some(on));
+            self.submit_after(stream, caller.at, Route::None, OpKind::Join, Some(on));
         }
         Ok(())
     }

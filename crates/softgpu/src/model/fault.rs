@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hal::Code;
 
 use super::link::FlowOwner;
-use super::op::{Kind, State};
+use super::op::{OpKind, State};
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome};
 use crate::fault::Fault;
 
@@ -140,8 +140,8 @@ impl Model {
             let op = self.ops.remove(key).expect("the key was just found");
             dependents.extend(op.dependents);
             match op.kind {
-                Kind::Copy(job) => self.engine_forget(job.engine, key),
-                Kind::Kernel(job) => {
+                OpKind::Copy(job) => self.engine_forget(job.engine, key),
+                OpKind::Kernel(job) => {
                     if let Some(engine) = job.moving {
                         self.engine_forget(engine, key);
                     }

@@ -11,7 +11,7 @@ use hal::{Code, MemOp, StreamFlags};
 
 use super::copy::CapturedCopy;
 use super::kernel::LaunchPlan;
-use super::op::{FillJob, Kind, MemopJob};
+use super::op::{FillJob, MemopJob, OpKind};
 use super::queue::Class;
 use super::stream::{Role, Route};
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, StreamKey, handles, slab::Key};
@@ -54,12 +54,12 @@ pub(crate) struct GraphExec {
 
 impl Work {
     /// The operation of a launch.
-    fn operation(&self) -> Option<(Route, Kind)> {
+    fn operation(&self) -> Option<(Route, OpKind)> {
         Some(match self {
             Work::Copy(copy) => copy.operation(),
-            Work::Fill(job) => (Route::Class(Class::Compute), Kind::Fill(Box::new(*job))),
-            Work::Memops(ops) => (Route::Memop, Kind::Memops(MemopJob::new(ops))),
-            Work::Kernel(plan) => (Route::Class(Class::Compute), Kind::Kernel(Box::new(plan.clone().job()))),
+            Work::Fill(job) => (Route::Class(Class::Compute), OpKind::Fill(Box::new(*job))),
+            Work::Memops(ops) => (Route::Memop, OpKind::Memops(MemopJob::new(ops))),
+            Work::Kernel(plan) => (Route::Class(Class::Compute), OpKind::Kernel(Box::new(plan.clone().job()))),
             Work::Other(_) => return None,
         })
     }
@@ -123,9 +123,9 @@ impl Model {
         let (nodes, last) = (Arc::clone(&exec.nodes), exec.last);
         self.refuse_on_capturing(stream)?;
         self.counts.graph_launches += 1;
-        let begin = self.submit_after(stream, caller.at, Route::None, Kind::Join, last);
+        let begin = self.submit_after(stream, caller.at, Route::None, OpKind::Join, last);
         let ends = self.nodes_submit(caller, stream, &nodes, begin);
-        let end = self.submit_after(stream, caller.at, Route::None, Kind::Join, ends);
+        let end = self.submit_after(stream, caller.at, Route::None, OpKind::Join, ends);
         self.graph_execs[key].last = Some(end);
         Ok(())
     }

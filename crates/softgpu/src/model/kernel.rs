@@ -10,7 +10,7 @@ use super::context::PARTS;
 use super::graph::Work;
 use super::link::FlowOwner;
 use super::memory::RegionKind;
-use super::op::Kind;
+use super::op::OpKind;
 use super::queue::Class;
 use super::stream::Route;
 use super::{Caller, ContextKey, Failure, FunctionKey, Model, ModuleKey, Ns, OpKey, Outcome, StreamKey, handles};
@@ -224,7 +224,7 @@ impl Model {
             return Ok(None);
         }
         self.counts.launches += 1;
-        let job = Kind::Kernel(Box::new(plan.job()));
+        let job = OpKind::Kernel(Box::new(plan.job()));
         Ok(Some(self.submit(stream, caller.at, Route::Class(Class::Compute), job)))
     }
 
@@ -258,7 +258,7 @@ impl Model {
 
     /// The kernel is at the head of its queue and asks for multiprocessors.
     pub(crate) fn kernel_begin(&mut self, key: OpKey) {
-        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let OpKind::Kernel(job) = &self.ops[key].kind else { return };
         let device = job.device;
         self.devices[device].waiting_kernels.push_back(key);
         self.admit_kernels(device);
@@ -269,7 +269,7 @@ impl Model {
     pub(crate) fn admit_kernels(&mut self, device: usize) {
         while let Some((place, key)) = self.next_kernel(device) {
             let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;
-            let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
+            let OpKind::Kernel(job) = &mut self.ops[key].kind else { return };
             let free_parts = self.devices[device].free_parts;
             // The time of a kernel does not depend on the multiprocessors that it has. So one that fits waits for all
             // of them, and one that fills the device begins on half of it.
@@ -315,7 +315,7 @@ impl Model {
     pub(crate) fn kernel_step(&mut self, key: OpKey) {
         let Some(op) = self.ops.get_mut(key) else { return };
         let (process, context) = (op.process, op.context);
-        let Kind::Kernel(job) = &mut op.kind else { return };
+        let OpKind::Kernel(job) = &mut op.kind else { return };
         let Some(mut running) = job.running.take() else { return };
         let (mut fault, mut looked, mut drains) = (false, false, None);
         let mut io = Io {
@@ -361,15 +361,15 @@ impl Model {
     }
 
     fn kernel_move(&mut self, key: OpKey, what: Moving) {
-        if let Kind::Kernel(job) = &mut self.ops[key].kind {
+        if let OpKind::Kernel(job) = &mut self.ops[key].kind {
             job.moved = what;
         }
     }
 
     fn kernel_flow(&mut self, key: OpKey, direction: Direction, bytes: u64, limit_gbps: f64) {
-        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let OpKind::Kernel(job) = &self.ops[key].kind else { return };
         let engine = self.engine_for(job.device, direction);
-        let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
+        let OpKind::Kernel(job) = &mut self.ops[key].kind else { return };
         job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
         let begins = job.moved_at != Some(self.now);
@@ -385,7 +385,7 @@ impl Model {
     pub(crate) fn kernel_moved(&mut self, key: OpKey) {
         let Some(op) = self.ops.get_mut(key) else { return };
         let (process, context) = (op.process, op.context);
-        let Kind::Kernel(job) = &mut op.kind else { return };
+        let OpKind::Kernel(job) = &mut op.kind else { return };
         (job.moving, job.moved_at) = (None, Some(self.now));
         let Moving { target, source, bytes } = job.moved;
         if bytes == 0 {
@@ -408,7 +408,7 @@ impl Model {
         let mut left = self.devices[device].free_parts + parts;
         let (devices, ops) = (&mut self.devices, &mut self.ops);
         devices[device].growing_kernels.retain(|key| {
-            let Some(Kind::Kernel(job)) = ops.get_mut(*key).map(|op| &mut op.kind) else { return false };
+            let Some(OpKind::Kernel(job)) = ops.get_mut(*key).map(|op| &mut op.kind) else { return false };
             let more = left.min(job.parts - job.has_parts);
             job.has_parts += more;
             left -= more;
@@ -418,7 +418,7 @@ impl Model {
     }
 
     fn kernel_done(&mut self, key: OpKey) {
-        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let OpKind::Kernel(job) = &self.ops[key].kind else { return };
         let (device, parts) = (job.device, job.has_parts);
         self.devices[device].growing_kernels.retain(|growing| *growing != key);
         self.free_parts(device, parts);

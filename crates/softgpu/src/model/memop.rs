@@ -3,7 +3,7 @@
 use hal::{Code, MemOp, WaitCondition, Width};
 
 use super::agenda::{Due, Ns};
-use super::op::{Kind, Lead, MemopJob, State};
+use super::op::{Lead, MemopJob, OpKind, State};
 use super::queue::Queue;
 use super::stream::Route;
 use super::{Caller, Failure, Model, OpKey, Outcome, QueueKey, StreamKey};
@@ -27,12 +27,12 @@ impl Model {
 
     pub(crate) fn memops_submit(&mut self, stream: StreamKey, caller: Caller, ops: &[MemOp]) {
         self.counts.memory_operations += ops.len() as u64;
-        self.submit(stream, caller.at, Route::Memop, Kind::Memops(MemopJob::new(ops)));
+        self.submit(stream, caller.at, Route::Memop, OpKind::Memops(MemopJob::new(ops)));
     }
 
     fn memop_at(&self, key: OpKey) -> Option<(MemOp, usize, Lead)> {
         match &self.ops.get(key)?.kind {
-            Kind::Memops(job) => Some((job.ops[job.position], job.position, job.lead)),
+            OpKind::Memops(job) => Some((job.ops[job.position], job.position, job.lead)),
             _ => None,
         }
     }
@@ -54,7 +54,7 @@ impl Model {
     fn write_begins(&mut self, key: OpKey) {
         let Some((_, position, _)) = self.memop_at(key) else { return };
         let cost = if position == 0 { self.write_ns(key) } else { self.parameters.memop.batched_write_ns };
-        if let Kind::Memops(job) = &mut self.ops[key].kind {
+        if let OpKind::Memops(job) = &mut self.ops[key].kind {
             job.is_written = true;
         }
         self.agenda.push(self.now + cost, Due::Memop(key));
@@ -63,14 +63,14 @@ impl Model {
     /// A write that has waited for its turn takes its time now, unless it has taken it before.
     pub(crate) fn write_has_turn(&mut self, key: OpKey) {
         match &self.ops[key].kind {
-            Kind::Memops(job) if job.is_written => self.agenda.push(self.now, Due::Memop(key)),
+            OpKind::Memops(job) if job.is_written => self.agenda.push(self.now, Due::Memop(key)),
             _ => self.write_begins(key),
         }
     }
 
     /// Whether it is the last operation of its batch.
     pub(crate) fn is_last_memop(&self, key: OpKey) -> bool {
-        matches!(&self.ops[key].kind, Kind::Memops(job) if job.position + 1 == job.ops.len())
+        matches!(&self.ops[key].kind, OpKind::Memops(job) if job.position + 1 == job.ops.len())
     }
 
     /// The time of a write. Its way to memory and the acknowledgement share the links with the engines' bytes.
@@ -99,7 +99,7 @@ impl Model {
 
     fn wait_satisfied(&mut self, key: OpKey) {
         let Some((MemOp::Wait { address, .. }, ..)) = self.memop_at(key) else { return };
-        if let Kind::Memops(job) = &mut self.ops[key].kind {
+        if let OpKind::Memops(job) = &mut self.ops[key].kind {
             job.look_at = None;
         }
         let memop = &self.parameters.memop;
@@ -132,7 +132,7 @@ impl Model {
     }
 
     fn plan_look(&mut self, key: OpKey, at: Ns) {
-        if let Kind::Memops(job) = &mut self.ops[key].kind {
+        if let OpKind::Memops(job) = &mut self.ops[key].kind {
             job.look_at = Some(at);
             self.agenda.push(at, Due::Poll(key));
         }
@@ -147,7 +147,7 @@ impl Model {
 
     fn looks_at(&self, key: OpKey) -> Option<Ns> {
         match &self.ops.get(key)?.kind {
-            Kind::Memops(job) => job.look_at,
+            OpKind::Memops(job) => job.look_at,
             _ => None,
         }
     }
@@ -203,7 +203,7 @@ impl Model {
             span.store(0, width, value);
             self.effects += 1;
         }
-        let Kind::Memops(job) = &mut self.ops[key].kind else { return };
+        let OpKind::Memops(job) = &mut self.ops[key].kind else { return };
         (job.position, job.is_written) = (job.position + 1, false);
         if job.position == job.ops.len() { self.finish(key) } else { self.memop_begin(key) }
     }

@@ -43,7 +43,7 @@ use fault::Faults;
 use graph::{Graph, GraphExec};
 use kernel::{Function, Module};
 use mapped::Physical;
-use op::{Kind, Op};
+use op::{Op, OpKind};
 pub(crate) use queue::Class;
 use queue::Queue;
 use slab::Key;
@@ -309,14 +309,14 @@ impl Model {
     fn elapsed(&mut self, key: OpKey) {
         let Some(op) = self.ops.get(key) else { return };
         match &op.kind {
-            Kind::Fill(job) => {
+            OpKind::Fill(job) => {
                 let job = **job;
                 if self.fill_bytes(&job).is_none() {
                     self.poison_of(key, Code::ILLEGAL_ADDRESS);
                 }
             }
-            Kind::Inline(_) => self.copy_bytes(key),
-            &Kind::Free { process, address } => self.mem_release(process, address),
+            OpKind::Inline(_) => self.copy_bytes(key),
+            &OpKind::Free { process, address } => self.mem_release(process, address),
             _ => {}
         }
         if self.ops.get(key).is_some() {

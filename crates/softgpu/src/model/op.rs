@@ -135,7 +135,7 @@ pub(crate) enum RunsOn {
 }
 
 /// The work of an operation.
-pub(crate) enum Kind {
+pub(crate) enum OpKind {
     /// Moves bytes.
     Copy(Box<CopyJob>),
     /// A small copy to the device. It runs among the kernels and needs no engine.
@@ -154,11 +154,11 @@ pub(crate) enum Kind {
     Free { process: usize, address: u64 },
 }
 
-impl Kind {
+impl OpKind {
     /// The first memory operation, if there is one.
     pub(crate) fn first_memop(&self) -> Option<&MemOp> {
         match self {
-            Kind::Memops(job) => job.ops.first(),
+            OpKind::Memops(job) => job.ops.first(),
             _ => None,
         }
     }
@@ -166,8 +166,8 @@ impl Kind {
     /// The unit that runs it; `None` if neither does, or if that was not measured.
     pub(crate) fn runs_on(&self) -> Option<RunsOn> {
         match self {
-            Kind::Copy(_) => Some(RunsOn::Engine),
-            Kind::Kernel(_) => Some(RunsOn::Multiprocessors),
+            OpKind::Copy(_) => Some(RunsOn::Engine),
+            OpKind::Kernel(_) => Some(RunsOn::Multiprocessors),
             _ => None,
         }
     }
@@ -175,14 +175,14 @@ impl Kind {
     /// The operation in a word.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
-            Kind::Copy(_) => "copy",
-            Kind::Inline(_) => "inline copy",
-            Kind::Fill(_) => "memset",
-            Kind::Memops(_) => "memory operation",
-            Kind::Kernel(_) => "kernel",
-            Kind::Record(_) => "event record",
-            Kind::Join => "event wait",
-            Kind::Free { .. } => "free",
+            OpKind::Copy(_) => "copy",
+            OpKind::Inline(_) => "inline copy",
+            OpKind::Fill(_) => "memset",
+            OpKind::Memops(_) => "memory operation",
+            OpKind::Kernel(_) => "kernel",
+            OpKind::Record(_) => "event record",
+            OpKind::Join => "event wait",
+            OpKind::Free { .. } => "free",
         }
     }
 }
@@ -194,7 +194,7 @@ pub(crate) struct Op {
     pub(crate) stream: StreamKey,
     /// The hardware queue that it is in, until it leaves the queue.
     pub(crate) queue: Option<QueueKey>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: OpKind,
     pub(crate) state: State,
     /// The time at which the device can see it.
     pub(crate) visible_at: Ns,

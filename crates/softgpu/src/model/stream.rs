@@ -6,7 +6,7 @@ use hal::{Code, MemOp, StreamFlags};
 
 use super::agenda::{Due, Ns};
 use super::capture::CaptureKey;
-use super::op::{Kind, Op, RunsOn, State};
+use super::op::{Op, OpKind, RunsOn, State};
 use super::queue::Class;
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, QueueKey, StreamKey, handles};
 
@@ -193,13 +193,13 @@ impl Model {
     pub(crate) fn last_to_wait_for(&mut self, caller: Caller, key: StreamKey) -> Option<OpKey> {
         let stream = &self.streams[key];
         if stream.role == Role::Legacy && !self.contexts[stream.context].busy_blocking.is_empty() {
-            return Some(self.submit(key, caller.at, Route::None, Kind::Join));
+            return Some(self.submit(key, caller.at, Route::None, OpKind::Join));
         }
         stream.ops.back().copied()
     }
 
     /// Puts an operation into a stream; it becomes visible to the device after `at`.
-    pub(crate) fn submit(&mut self, stream: StreamKey, at: Ns, route: Route, kind: Kind) -> OpKey {
+    pub(crate) fn submit(&mut self, stream: StreamKey, at: Ns, route: Route, kind: OpKind) -> OpKey {
         self.submit_after(stream, at, route, kind, None)
     }
 
@@ -209,7 +209,7 @@ impl Model {
         stream: StreamKey,
         at: Ns,
         route: Route,
-        kind: Kind,
+        kind: OpKind,
         after: impl IntoIterator<Item = OpKey>,
     ) -> OpKey {
         let queue = match route {
@@ -295,15 +295,15 @@ impl Model {
         op.state = State::Begun;
         op.started = now;
         match &op.kind {
-            Kind::Copy(job) => {
+            OpKind::Copy(job) => {
                 let engine = job.engine;
                 self.engine_request(engine, key);
             }
-            Kind::Memops(_) => self.memop_begin(key),
-            Kind::Kernel(_) => self.kernel_begin(key),
-            Kind::Fill(_) => self.fill_begin(key),
-            Kind::Inline(_) => self.inline_begin(key),
-            Kind::Record(_) | Kind::Join | Kind::Free { .. } => {
+            OpKind::Memops(_) => self.memop_begin(key),
+            OpKind::Kernel(_) => self.kernel_begin(key),
+            OpKind::Fill(_) => self.fill_begin(key),
+            OpKind::Inline(_) => self.inline_begin(key),
+            OpKind::Record(_) | OpKind::Join | OpKind::Free { .. } => {
                 self.agenda.push(now + self.parameters.queue.bookkeeping_ns, Due::Elapsed(key));
             }
         }
@@ -318,7 +318,7 @@ impl Model {
         self.note_trace(&op, queue);
         let head = self.streams[op.stream].ops.pop_front();
         debug_assert_eq!(head, Some(key), "a stream finishes in order");
-        if let Kind::Record(event) = op.kind {
+        if let OpKind::Record(event) = op.kind {
             self.event_recorded(event, key);
         }
         self.contexts[op.context].unfinished -= 1;
@@ -361,12 +361,12 @@ impl Model {
     }
 
     /// A write begins a little later behind a kernel, and so does a memory operation behind an event.
-    fn settle(&mut self, done: &Kind, next: OpKey) {
+    fn settle(&mut self, done: &OpKind, next: OpKey) {
         let memop = &self.parameters.memop;
         let span = match (done, self.ops[next].kind.first_memop()) {
-            (Kind::Kernel(_), Some(MemOp::Write { .. })) => self.parameters.kernel.end_to_write_ns,
-            (Kind::Join, Some(MemOp::Wait { .. })) => memop.event_to_wait_ns,
-            (Kind::Join, Some(MemOp::Write { .. })) if self.must_be_turned_to(next) => memop.event_to_write_busy_ns,
+            (OpKind::Kernel(_), Some(MemOp::Write { .. })) => self.parameters.kernel.end_to_write_ns,
+            (OpKind::Join, Some(MemOp::Wait { .. })) => memop.event_to_wait_ns,
+            (OpKind::Join, Some(MemOp::Write { .. })) if self.must_be_turned_to(next) => memop.event_to_write_busy_ns,
             _ => return,
         };
         self.hear(next, self.now + span);

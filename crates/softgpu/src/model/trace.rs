@@ -1,6 +1,6 @@
 //! Executed operations: counts, live objects, and the order of operations.
 
-use super::op::{Kind, Op};
+use super::op::{Op, OpKind};
 use super::{Model, QueueKey, handles};
 use hal::{Nanos, Stream};
 
@@ -108,11 +108,11 @@ impl Model {
     /// The operation in a few words, for traces and reports.
     pub(crate) fn describe(&self, op: &Op) -> String {
         match &op.kind {
-            Kind::Copy(job) => format!("copy of {} bytes", job.bytes()),
-            Kind::Inline(job) => format!("inline copy of {} bytes", job.bytes()),
-            Kind::Fill(job) => format!("memset of {} bytes", job.width_bytes * job.height),
-            Kind::Kernel(job) => format!("kernel {}", job.name),
-            Kind::Memops(job) => match job.ops.as_slice() {
+            OpKind::Copy(job) => format!("copy of {} bytes", job.bytes()),
+            OpKind::Inline(job) => format!("inline copy of {} bytes", job.bytes()),
+            OpKind::Fill(job) => format!("memset of {} bytes", job.width_bytes * job.height),
+            OpKind::Kernel(job) => format!("kernel {}", job.name),
+            OpKind::Memops(job) => match job.ops.as_slice() {
                 [hal::MemOp::Wait { address, value, .. }] => format!("wait for {value} at {:#x}", address.0),
                 [hal::MemOp::Write { address, value, .. }] => format!("write of {value} at {:#x}", address.0),
                 ops => format!("batch of {} memory operations", ops.len()),
@@ -126,7 +126,7 @@ impl Model {
             return;
         }
         let engine = match &op.kind {
-            Kind::Copy(job) => Some(self.engines[job.engine].name()),
+            OpKind::Copy(job) => Some(self.engines[job.engine].name()),
             _ => None,
         };
         let entry = TraceEntry {

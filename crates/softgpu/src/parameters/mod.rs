@@ -16,7 +16,7 @@ mod queue;
 
 use std::path::Path;
 
-use doors::fault::{Fault, Source};
+use os::fault::{Fault, Source};
 use serde::{Deserialize, Serialize};
 
 pub use copy_kernel::CopyKernelParameters;
@@ -94,12 +94,12 @@ impl Parameters {
         if Path::new(name).extension().is_none_or(|e| e != "toml") {
             return Err(format!("no preset {name}: there is {:?}, or the path of a .toml file", Parameters::PRESETS));
         }
-        if doors::variable::is_privileged() {
+        if os::variable::is_privileged() {
             return Err(format!(
                 "{name} is not read, because this program runs with other rights than its caller: use a preset"
             ));
         }
-        let text = doors::file::read_text(Path::new(name)).map_err(|e| format!("{name}: {e}"))?;
+        let text = os::file::read_text(Path::new(name)).map_err(|e| format!("{name}: {e}"))?;
         Parameters::read(&Source { origin: name, text: &text }).map_err(|fault| fault.to_string())
     }
 

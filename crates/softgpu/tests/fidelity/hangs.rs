@@ -76,8 +76,8 @@ pub struct Verdict {
 /// Runs a design until it hangs, or for long enough.
 pub fn hunt(row: &Hang) -> Verdict {
     let rig = Rig::new(Connections { max: row.connections, copy: row.copy_connections });
-    if row.design == "late ticket" {
-        return late_ticket(&rig, row.streams);
+    if row.design == "late fence" {
+        return late_fence(&rig, row.streams);
     }
     let hunt = Arc::new(Hunt::new(rig.clone(), row));
     let threads: Vec<_> = (0..row.threads)
@@ -246,10 +246,10 @@ impl Hunt {
     }
 }
 
-/// User streams wait for tickets. The host raises these only after copies that are submitted later.
-fn late_ticket(rig: &Rig, users: usize) -> Verdict {
+/// User streams wait for fences. The host raises these only after copies that are submitted later.
+fn late_fence(rig: &Rig, users: usize) -> Verdict {
     let kernels = Kernels::load(rig);
-    let ticket = rig.word(1);
+    let fence = rig.word(1);
     let (low, high) = (rig.stream(0), rig.stream(rig.driver.priority_range().unwrap().greatest));
     let streams: Vec<(Stream, Event)> = (0..users).map(|_| (rig.stream(0), rig.event())).collect();
     let mut issued = 0;
@@ -258,7 +258,7 @@ fn late_ticket(rig: &Rig, users: usize) -> Verdict {
         for (index, &(stream, event)) in streams.iter().enumerate() {
             kernels.spin(rig, stream, 0).unwrap();
             rig.driver.event_record(event, stream).unwrap();
-            let wait = MemOp::wait32(ticket.address(), issued + index as u32 + 1, WaitCondition::Geq);
+            let wait = MemOp::wait32(fence.address(), issued + index as u32 + 1, WaitCondition::Geq);
             rig.driver.mem_op(stream, wait).unwrap();
             kernels.spin(rig, stream, 0).unwrap();
             if index % 2 == 1 {
@@ -273,11 +273,11 @@ fn late_ticket(rig: &Rig, users: usize) -> Verdict {
             rig.copy(Direction::H2d, rig.bulk, 0, SMALL, channel);
             hung |= rig.driver.stream_synchronize(channel).is_err();
             if hung {
-                return verdict(rig, true, || ticket.store(0x7fff_ffff));
+                return verdict(rig, true, || fence.store(0x7fff_ffff));
             }
-            ticket.store(issued);
+            fence.store(issued);
         }
         hung |= streams.iter().any(|(stream, _)| rig.driver.stream_synchronize(*stream).is_err());
     }
-    verdict(rig, hung, || ticket.store(0x7fff_ffff))
+    verdict(rig, hung, || fence.store(0x7fff_ffff))
 }

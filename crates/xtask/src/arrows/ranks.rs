@@ -6,8 +6,8 @@ use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
 const RANKS: [(&str, u8); 37] = [
-    ("overtake-terms", 0),
-    ("overtake-doors", 0),
+    ("overtake-priority", 0),
+    ("overtake-os", 0),
     ("overtake-report", 0),
     ("overtake-stages", 0),
     ("overtake-hal", 1),
@@ -47,13 +47,13 @@ const RANKS: [(&str, u8); 37] = [
 
 /// Crates that depend on these only.
 const STANDS_ON: [(&str, &[&str]); 7] = [
-    ("overtake-graph", &["overtake-terms"]),
+    ("overtake-graph", &["overtake-priority"]),
     ("overtake-stages", &[]),
-    ("overtake-plan", &["overtake-graph", "overtake-hal", "overtake-options", "overtake-terms"]),
-    ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
+    ("overtake-plan", &["overtake-graph", "overtake-hal", "overtake-options", "overtake-priority"]),
+    ("overtake-softgpu", &["overtake-hal", "overtake-os", "overtake-abi"]),
     (
         "overtake-softgpu-libcuda",
-        &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu", "overtake-workloads"],
+        &["overtake-hal", "overtake-os", "overtake-abi", "overtake-softgpu", "overtake-workloads"],
     ),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),
     ("overtake-xtask", &["overtake-abi", "overtake-pages"]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Token, TokenKind, tokens};
 
 /// A path in its written form: `crate`, `self`, `super` or a name, and more names.
 pub type Path = Vec<String>;
@@ -72,20 +72,20 @@ impl Reader<'_> {
                 continue;
             }
             match &token.kind {
-                Kind::Mark('{') => depth += 1,
-                Kind::Mark('}') if depth == 0 => return source,
-                Kind::Mark('}') => depth -= 1,
-                Kind::Word(word) if word == "use" => {
+                TokenKind::Mark('{') => depth += 1,
+                TokenKind::Mark('}') if depth == 0 => return source,
+                TokenKind::Mark('}') => depth -= 1,
+                TokenKind::Word(word) if word == "use" => {
                     let is_exported = self.is_public();
                     self.at += 1;
                     self.imports(&mut Path::new(), is_exported, &mut source);
                     continue;
                 }
-                Kind::Word(word) if word == "mod" && self.word(1).is_some() => {
+                TokenKind::Word(word) if word == "mod" && self.word(1).is_some() => {
                     self.declared(&mut source, None);
                     continue;
                 }
-                Kind::Word(word) => {
+                TokenKind::Word(word) => {
                     self.path(word.clone(), token.line, depth == 0, &mut source);
                     continue;
                 }
@@ -161,8 +161,8 @@ impl Reader<'_> {
         while let Some(token) = self.tokens.get(self.at) {
             self.at += 1;
             match token.kind {
-                Kind::Mark('(' | '[' | '{') => depth += 1,
-                Kind::Mark(')' | ']' | '}') => depth -= 1,
+                TokenKind::Mark('(' | '[' | '{') => depth += 1,
+                TokenKind::Mark(')' | ']' | '}') => depth -= 1,
                 _ => {}
             }
             if depth <= 0 {
@@ -184,16 +184,16 @@ impl Reader<'_> {
         let is_item = DEFINING.contains(&first.as_str()) || ["use", "impl"].contains(&first.as_str());
         while let Some(token) = self.tokens.get(self.at) {
             match token.kind {
-                Kind::Mark(')' | ']' | '}') => return,
-                Kind::Mark('{') => {
+                TokenKind::Mark(')' | ']' | '}') => return,
+                TokenKind::Mark('{') => {
                     self.group();
                     if first != "use" {
                         return;
                     }
                 }
-                Kind::Mark('(' | '[') => self.group(),
-                Kind::Mark(';') => return self.at += 1,
-                Kind::Mark(',') if !is_item => return self.at += 1,
+                TokenKind::Mark('(' | '[') => self.group(),
+                TokenKind::Mark(';') => return self.at += 1,
+                TokenKind::Mark(',') if !is_item => return self.at += 1,
                 _ => self.at += 1,
             }
         }
@@ -205,23 +205,23 @@ impl Reader<'_> {
         while let Some(token) = self.tokens.get(self.at) {
             let line = token.line;
             match &token.kind {
-                Kind::Mark('{') => {
+                TokenKind::Mark('{') => {
                     self.at += 1;
                     self.imports(prefix, is_exported, source);
                 }
-                Kind::Mark('*') => {
+                TokenKind::Mark('*') => {
                     source.imports.push(Import { path: prefix.clone(), name: None, is_exported, line });
                     prefix.truncate(length);
                     self.at += 1;
                 }
-                Kind::Mark(end @ (',' | '}' | ';')) => {
+                TokenKind::Mark(end @ (',' | '}' | ';')) => {
                     self.at += 1;
                     prefix.truncate(length);
                     if *end != ',' {
                         return;
                     }
                 }
-                Kind::Word(word) => {
+                TokenKind::Word(word) => {
                     self.at += 1;
                     prefix.push(word.clone());
                     if !self.is(0, ':') {
@@ -281,7 +281,7 @@ fn is_of_tests(attribute: &[Token]) -> bool {
 fn path_of(attribute: &[Token]) -> Option<String> {
     let is_path = attribute.iter().find_map(Token::word) == Some("path");
     attribute.iter().filter(|_| is_path).find_map(|token| match &token.kind {
-        Kind::Text(text) => Some(text.clone()),
+        TokenKind::Text(text) => Some(text.clone()),
         _ => None,
     })
 }

@@ -2,7 +2,7 @@
 
 /// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// An identifier, a keyword or a number.
     Word(String),
     /// The contents of a string literal.
@@ -13,20 +13,20 @@ pub enum Kind {
 /// A token and its line, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub line: usize,
 }
 
 impl Token {
     pub fn word(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Word(word) => Some(word),
+            TokenKind::Word(word) => Some(word),
             _ => None,
         }
     }
 
     pub fn is(&self, mark: char) -> bool {
-        self.kind == Kind::Mark(mark)
+        self.kind == TokenKind::Mark(mark)
     }
 }
 
@@ -54,23 +54,23 @@ impl Reader<'_> {
             self.skip(comment(rest));
         } else if let Some(literal) = Literal::at(rest) {
             let text = rest[literal.begin..literal.end].to_owned();
-            self.push(Kind::Text(text), literal.length);
+            self.push(TokenKind::Text(text), literal.length);
         } else if letter == '\'' {
             self.skip(quoted(rest));
         } else if is_of_word(letter) {
             let length = rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len());
-            self.push(Kind::Word(rest[..length].to_owned()), length);
+            self.push(TokenKind::Word(rest[..length].to_owned()), length);
         } else if rest.starts_with("::") {
-            self.push(Kind::Mark(':'), 2);
+            self.push(TokenKind::Mark(':'), 2);
         } else if letter.is_whitespace() || letter == ':' {
             self.skip(letter.len_utf8());
         } else {
-            self.push(Kind::Mark(letter), letter.len_utf8());
+            self.push(TokenKind::Mark(letter), letter.len_utf8());
         }
         true
     }
 
-    fn push(&mut self, kind: Kind, length: usize) {
+    fn push(&mut self, kind: TokenKind, length: usize) {
         self.found.push(Token { kind, line: self.line });
         self.skip(length);
     }
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn a_path_is_words_between_double_colons() {
         let found = tokens("let a: b::c = r\"d\";");
-        let kinds: Vec<Kind> = found.into_iter().map(|token| token.kind).collect();
-        let word = |text: &str| Kind::Word(text.to_owned());
-        let path = [word("b"), Kind::Mark(':'), word("c")];
+        let kinds: Vec<TokenKind> = found.into_iter().map(|token| token.kind).collect();
+        let word = |text: &str| TokenKind::Word(text.to_owned());
+        let path = [word("b"), TokenKind::Mark(':'), word("c")];
         assert_eq!(kinds[..2], [word("let"), word("a")]);
         assert_eq!(kinds[2..5], path);
-        assert_eq!(kinds[6], Kind::Text("d".to_owned()));
+        assert_eq!(kinds[6], TokenKind::Text("d".to_owned()));
     }
 
     #[test]

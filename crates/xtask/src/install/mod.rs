@@ -16,7 +16,7 @@ use std::process::Command;
 
 use self::receipt::Receipt;
 use self::request::{Request, USAGE};
-use self::strip::Kind;
+use self::strip::FileKind;
 use self::tree::Tree;
 use crate::Outcome;
 use crate::codegen::{read, succeed};
@@ -27,12 +27,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SO_VERSION: &str = "0";
 
 /// The built files, and their places below the prefix; `lib/` stands for the folder of libraries.
-const BUILT: [(&str, &str, Kind); 5] = [
-    ("libovertake_c.so", concat!("lib/libovertake.so.", env!("CARGO_PKG_VERSION")), Kind::Library),
-    ("libovertake_c.a", "lib/libovertake.a", Kind::Archive),
-    ("libovertake_preload.so", "lib/libovertake_preload.so", Kind::Library),
-    ("libcuda.so", "lib/overtake/soft/libcuda.so.1", Kind::Library),
-    ("overtake", "bin/overtake", Kind::Program),
+const BUILT: [(&str, &str, FileKind); 5] = [
+    ("libovertake_c.so", concat!("lib/libovertake.so.", env!("CARGO_PKG_VERSION")), FileKind::Library),
+    ("libovertake_c.a", "lib/libovertake.a", FileKind::Archive),
+    ("libovertake_preload.so", "lib/libovertake_preload.so", FileKind::Library),
+    ("libcuda.so", "lib/overtake/soft/libcuda.so.1", FileKind::Library),
+    ("overtake", "bin/overtake", FileKind::Program),
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.

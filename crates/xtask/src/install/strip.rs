@@ -5,20 +5,20 @@ use std::process::Command;
 
 /// A kind of built file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     Program,
     Library,
     Archive,
 }
 
-impl Kind {
+impl FileKind {
     /// Removes the parts that neither the loader nor a linker needs.
     pub fn strip(self, file: &Path) -> Result<(), String> {
         let flags: &[&str] = match self {
-            Kind::Program => &["--strip-all"],
-            Kind::Library => &["--strip-unneeded"],
+            FileKind::Program => &["--strip-all"],
+            FileKind::Library => &["--strip-unneeded"],
             // A C linker has no use for the bitcode of Rust's standard library.
-            Kind::Archive => &["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"],
+            FileKind::Archive => &["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"],
         };
         let output = Command::new("strip").args(flags).arg(file).output();
         let output = output.map_err(|error| format!("strip does not start ({error}): install binutils\n"))?;
@@ -31,8 +31,8 @@ impl Kind {
     /// The permissions of an installed file.
     pub fn mode(self) -> u32 {
         match self {
-            Kind::Program | Kind::Library => 0o755,
-            Kind::Archive => 0o644,
+            FileKind::Program | FileKind::Library => 0o755,
+            FileKind::Archive => 0o644,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::failed;
 use super::receipt::{self, Receipt};
-use super::strip::Kind;
+use super::strip::FileKind;
 use crate::Outcome;
 
 /// The files below the prefix, and a report of the changes to them.
@@ -32,14 +32,14 @@ impl Tree {
 
     /// Writes a file beside its place, strips it there, and then renames it. Programs that have the old file open
     /// keep it.
-    pub fn put(&mut self, below: &Path, bytes: &[u8], kind: Option<Kind>) -> Result<(), String> {
+    pub fn put(&mut self, below: &Path, bytes: &[u8], kind: Option<FileKind>) -> Result<(), String> {
         let fresh = self.beside(below)?;
         std::fs::write(&fresh, bytes).map_err(|error| failed(&fresh, &error))?;
         if let Some(Err(why)) = kind.map(|kind| kind.strip(&fresh)) {
             let _unused = std::fs::remove_file(&fresh);
             return Err(why);
         }
-        let permissions = std::fs::Permissions::from_mode(kind.map_or(0o644, Kind::mode));
+        let permissions = std::fs::Permissions::from_mode(kind.map_or(0o644, FileKind::mode));
         std::fs::set_permissions(&fresh, permissions).map_err(|error| failed(&fresh, &error))?;
         self.put_in_place(&fresh, below)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::glibc::{self, Version};
-use super::strip::Kind;
+use super::strip::FileKind;
 use super::{VERSION, failed, find, python, target_folder, zig};
 use crate::Outcome;
 use crate::codegen::{read, succeed};
@@ -28,11 +28,11 @@ it this machine's linker is used. The name of the wheel tells the glibc that its
 
 /// The built files, and their places in the package. They are those of an installation, so that the command finds the
 /// drop-in.
-const BUILT: [(&str, &str, Kind); 4] = [
-    ("overtake", "bin/overtake", Kind::Program),
-    ("libovertake_c.so", "lib/libovertake.so.0", Kind::Library),
-    ("libovertake_preload.so", "lib/libovertake_preload.so", Kind::Library),
-    ("libcuda.so", "lib/overtake/soft/libcuda.so.1", Kind::Library),
+const BUILT: [(&str, &str, FileKind); 4] = [
+    ("overtake", "bin/overtake", FileKind::Program),
+    ("libovertake_c.so", "lib/libovertake.so.0", FileKind::Library),
+    ("libovertake_preload.so", "lib/libovertake_preload.so", FileKind::Library),
+    ("libcuda.so", "lib/overtake/soft/libcuda.so.1", FileKind::Library),
 ];
 
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -162,7 +162,7 @@ mod tests {
         std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
         for (name, _, kind) in BUILT {
             let mut gcc = Command::new("gcc");
-            gcc.arg("-g").args((kind == Kind::Library).then_some("-shared"));
+            gcc.arg("-g").args((kind == FileKind::Library).then_some("-shared"));
             assert!(gcc.arg("-o").arg(built.join(name)).arg(&source).status().expect("gcc starts").success());
         }
         Some((scratch, built, to))

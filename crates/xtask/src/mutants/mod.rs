@@ -34,7 +34,7 @@ const PARTS: [Part; 11] = [
     Part {
         package: "overtake-graph",
         files: &[
-            "graph/src/convoys.rs",
+            "graph/src/copy_strands.rs",
             "graph/src/direct.rs",
             "graph/src/dispatch.rs",
             "graph/src/edges.rs",
@@ -59,7 +59,7 @@ const PARTS: [Part; 11] = [
             "graph/src/room.rs",
             "graph/src/submit.rs",
             "graph/src/template.rs",
-            "graph/src/volley.rs",
+            "graph/src/batch.rs",
         ],
         tests: &["--tests"],
         is_switched: true,
@@ -106,8 +106,8 @@ const PARTS: [Part; 11] = [
         is_switched: true,
     },
     Part {
-        package: "overtake-terms",
-        files: &["crates/terms/src/direction.rs", "crates/terms/src/priority.rs"],
+        package: "overtake-priority",
+        files: &["crates/priority/src/direction.rs", "crates/priority/src/priority.rs"],
         tests: &["--lib"],
         is_switched: false,
     },

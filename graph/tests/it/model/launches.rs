@@ -1,4 +1,4 @@
-//! Nodes of the device as they are handed out, alone and in volleys, and what can be seen of a node.
+//! Nodes of the device as they are handed out, alone and in batches, and what can be seen of a node.
 
 use overtake_graph::{Ended, Graph, NodeId, Point, Priority, Ready, Runner, Spec, Stage};
 
@@ -34,27 +34,27 @@ impl Launch {
 }
 
 /// Nodes that are handed out before any of them is reported.
-pub struct Volley {
+pub struct LaunchBatch {
     pub launches: Vec<Launch>,
     /// Each is behind the one before it.
     pub is_chain: bool,
 }
 
-impl Volley {
+impl LaunchBatch {
     /// The next node of the device, and up to so many behind or beside it.
-    pub fn next(graph: &mut Graph, most: usize) -> Option<Volley> {
+    pub fn next(graph: &mut Graph, most: usize) -> Option<LaunchBatch> {
         let first = Launch::of(&graph.next(Runner::Device)?);
         let may_follow = most > 0 && first.place.as_ref().is_some_and(|(_, joins)| joins.is_empty());
-        let mut volley = Volley { launches: vec![first], is_chain: false };
+        let mut batch = LaunchBatch { launches: vec![first], is_chain: false };
         if may_follow {
-            volley.add_behind(graph, most);
-            volley.is_chain = volley.launches.len() > 1;
+            batch.add_behind(graph, most);
+            batch.is_chain = batch.launches.len() > 1;
         }
-        if may_follow && !volley.is_chain {
-            volley.add_beside(graph, most);
-            volley.add_abreast(graph, most);
+        if may_follow && !batch.is_chain {
+            batch.add_beside(graph, most);
+            batch.add_abreast(graph, most);
         }
-        Some(volley)
+        Some(batch)
     }
 
     fn add(&mut self, id: NodeId, turn: u32, lane: u8) {

@@ -1,11 +1,11 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
+mod batch;
 pub mod bytes;
 mod checks;
 pub mod launches;
 pub mod numbers;
 mod replay;
-mod volley;
 
 use std::collections::VecDeque;
 
@@ -112,7 +112,7 @@ impl Model {
     pub fn append_running(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let Wish { kind, device, priority, .. } = wish;
-        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_convoy: false };
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_copy_strand: false };
         match Launch::at_once(&mut self.graph, &spec) {
             Some(Launch { id, turn, priority, place }) => {
                 self.add(id, wish, held, after);
@@ -129,7 +129,7 @@ impl Model {
     pub fn append(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let Wish { kind, device, priority, .. } = wish;
-        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_convoy: false };
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_copy_strand: false };
         match self.graph.append(&spec) {
             Err(Refused::Finished { .. }) if !self.is_strict => {}
             told => self.add(told.unwrap(), wish, held, after),

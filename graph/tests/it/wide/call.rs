@@ -153,7 +153,7 @@ impl Program {
             Call::Reserve => self.reserve(),
             Call::Describe(which, task) => self.describe(*which, task),
             Call::Replay { bits, more, after, is_held } => self.replay(*bits, *more, after, *is_held),
-            Call::Device { most, launched, inside } => drop(self.volley(*most as usize, *launched as usize, inside)),
+            Call::Device { most, launched, inside } => drop(self.batch(*most as usize, *launched as usize, inside)),
             Call::Host => drop(self.step(Runner::Host).or_else(|| self.step(Runner::Light))),
             Call::Execute(lane) => _ = (0..lanes).any(|it| self.execute((*lane as usize + it) % lanes)),
             Call::Report(lane) => self.report(*lane as usize % lanes),

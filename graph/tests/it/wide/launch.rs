@@ -1,11 +1,11 @@
-//! The caller: it takes nodes that are ready, launches and reports them, in volleys too.
+//! The caller: it takes nodes that are ready, launches and reports them, in batches too.
 
 use overtake_graph::{Kind, Mark, Point, Runner, Stage};
 
 use super::call::Call;
 use super::node::{Before, Node, Why};
 use super::program::{Item, Program};
-use crate::model::launches::{Launch, Volley};
+use crate::model::launches::{Launch, LaunchBatch};
 use crate::model::numbers::cause;
 
 impl Program {
@@ -74,8 +74,10 @@ impl Program {
 
     /// As in the dispatcher: some nodes are handed out, some of these launched; `inside` happens before the reports.
     /// Returns the numbers and turns of those that are launched.
-    pub fn volley(&mut self, most: usize, launched: usize, inside: &[Call]) -> Vec<(usize, u32)> {
-        let Some(Volley { mut launches, is_chain }) = Volley::next(&mut self.graph, most) else { return vec![] };
+    pub fn batch(&mut self, most: usize, launched: usize, inside: &[Call]) -> Vec<(usize, u32)> {
+        let Some(LaunchBatch { mut launches, is_chain }) = LaunchBatch::next(&mut self.graph, most) else {
+            return vec![];
+        };
         let is_last = |it: &Launch| {
             let node = &self.nodes[self.number(it.id)];
             it.turn + 1 < node.turns || node.fails

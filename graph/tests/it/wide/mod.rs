@@ -1,4 +1,4 @@
-//! Random programs of all that a graph has, against an oracle that knows every byte, edge and failure; and volleys
+//! Random programs of all that a graph has, against an oracle that knows every byte, edge and failure; and batches
 //! against single nodes. `graph/tests/README.md` tells how to run more of them.
 
 mod call;
@@ -24,32 +24,32 @@ use setting::Setting;
 
 const CALLS_MAX: u32 = 65;
 
-/// Makes the calls, and lets all that is left happen. Where no calls come inside a volley, single nodes do the same.
+/// Makes the calls, and lets all that is left happen. Where no calls come inside a batch, single nodes do the same.
 fn run(setting: &Setting, calls: &[Call]) {
-    let [mut volleys, mut singles] = [(); 2].map(|()| Program::new(setting));
+    let [mut batches, mut singles] = [(); 2].map(|()| Program::new(setting));
     let is_compared = !setting.interferes;
     for call in calls {
         match call {
             Call::Device { most, launched, .. } if is_compared => {
-                let launches = volleys.volley(*most as usize, *launched as usize, &[]);
+                let launches = batches.batch(*most as usize, *launched as usize, &[]);
                 let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
-                assert_eq!(launches, same, "the order of a volley");
+                assert_eq!(launches, same, "the order of a batch");
             }
             call => {
-                volleys.act(call);
+                batches.act(call);
                 if is_compared {
                     singles.act(call);
                 }
             }
         }
-        volleys.settle();
-        volleys.check_priorities();
+        batches.settle();
+        batches.check_priorities();
         if is_compared {
             singles.settle();
-            assert_eq!(volleys.trace(), singles.trace(), "volleys and single nodes");
+            assert_eq!(batches.trace(), singles.trace(), "batches and single nodes");
         }
     }
-    volleys.finish();
+    batches.finish();
     if is_compared {
         singles.finish();
     }

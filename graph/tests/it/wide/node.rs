@@ -35,7 +35,7 @@ pub struct Wish {
     pub held: u32,
     pub fails: bool,
     pub turns: u32,
-    pub in_convoy: bool,
+    pub in_copy_strand: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -112,7 +112,7 @@ impl Program {
             held: u32::from(bits >> 8 & 3 == 3),
             fails: bits >> 4 & 15 == 15 && kind != Kind::Empty,
             turns: if kind.is_device() && bits & 7 == 0 { 2 + (bits >> 3 & 1) } else { 1 },
-            in_convoy: matches!(kind, Kind::Copy(_)) && bits >> 24 & 3 == 0,
+            in_copy_strand: matches!(kind, Kind::Copy(_)) && bits >> 24 & 3 == 0,
         }
     }
 

@@ -8,7 +8,7 @@ use super::random::Random;
 pub struct Setting {
     pub options: Options,
     pub uses_data: bool,
-    /// Other calls come between the launches of a volley and their reports.
+    /// Other calls come between the launches of a batch and their reports.
     pub interferes: bool,
     pub may_lose_device: bool,
     pub has_groups: bool,

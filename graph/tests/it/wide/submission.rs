@@ -28,8 +28,8 @@ impl Lists {
 }
 
 fn spec<'a>(wish: &Wish, after: &'a [NodeId], references: u32) -> Spec<'a> {
-    let Wish { kind, priority, device, in_convoy, .. } = *wish;
-    Spec { kind, priority, name: "", after, references, device, in_convoy }
+    let Wish { kind, priority, device, in_copy_strand, .. } = *wish;
+    Spec { kind, priority, name: "", after, references, device, in_copy_strand }
 }
 
 impl Program {
@@ -83,7 +83,7 @@ impl Program {
             return;
         }
         let lists = self.lists(task);
-        let wish = Wish { held: 0, fails: false, turns: 1, in_convoy: false, ..self.wish(task.kind, task.bits) };
+        let wish = Wish { held: 0, fails: false, turns: 1, in_copy_strand: false, ..self.wish(task.kind, task.bits) };
         if let Some(launch) = Launch::at_once(&mut self.graph, &spec(&wish, &lists.after, 0)) {
             self.add(launch.id, &wish).before = lists.before;
             self.begin(&launch);
@@ -93,7 +93,7 @@ impl Program {
     /// An empty node with these references, as far as the oracle knows.
     fn unknown(held: u32) -> Wish {
         let (kind, priority) = (Kind::Empty, Priority::LOWEST);
-        Wish { kind, device: 0, priority, held, fails: false, turns: 1, in_convoy: false }
+        Wish { kind, device: 0, priority, held, fails: false, turns: 1, in_copy_strand: false }
     }
 
     pub fn named(&mut self, which: u32) {
@@ -110,7 +110,7 @@ impl Program {
 
     pub fn fill(&mut self, which: u32, task: &Task) {
         let Some(number) = self.pick_of(which, |node| node.is_absent && !node.is_reserved) else { return };
-        let (wish, lists) = (Wish { in_convoy: false, ..self.wish(task.kind, task.bits) }, self.lists(task));
+        let (wish, lists) = (Wish { in_copy_strand: false, ..self.wish(task.kind, task.bits) }, self.lists(task));
         let id = self.nodes[number].id;
         match self.graph.fill_besides(id, &spec(&wish, &lists.after, wish.held), &lists.besides()) {
             Err(Refused::WouldBlock | Refused::Edges { .. } | Refused::Cycle { .. } | Refused::Finished { .. }) => {}
@@ -137,7 +137,7 @@ impl Program {
 
     pub fn describe(&mut self, which: u32, task: &Task) {
         let Some(number) = self.pick_of(which, |node| node.is_reserved) else { return };
-        let wish = Wish { held: 0, in_convoy: false, ..self.wish(task.kind, task.bits) };
+        let wish = Wish { held: 0, in_copy_strand: false, ..self.wish(task.kind, task.bits) };
         if !wish.kind.is_device() {
             return;
         }

@@ -28,7 +28,7 @@ pub(crate) struct End {
 
 /// The order of all driver calls of a replay, and the places of its events.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SpanPlan {
     steps: Vec<Placed>,
     waits: Vec<u32>,
     ends: Vec<End>,
@@ -49,14 +49,14 @@ struct Open {
     clock: Clock,
 }
 
-impl Plan {
+impl SpanPlan {
     /// Places steps in so many lanes. `before` has the steps that each one comes after, which are earlier ones.
-    pub fn new(before: &[Vec<u32>], lanes: u8) -> Plan {
+    pub fn new(before: &[Vec<u32>], lanes: u8) -> SpanPlan {
         let none = Open { last: usize::MAX, count: 0, clock: vec![0; usize::from(lanes)] };
         let mut open = vec![none; usize::from(lanes)];
         let mut clocks: Vec<Clock> = Vec::with_capacity(before.len());
         let steps = Vec::with_capacity(before.len());
-        let mut plan = Plan { steps, waits: Vec::new(), ends: Vec::new(), events: 1, has_others: false };
+        let mut plan = SpanPlan { steps, waits: Vec::new(), ends: Vec::new(), events: 1, has_others: false };
         for before in before {
             let lane = choose(&open, &clocks, &plan.steps, before);
             let (mut clock, first) = (open[lane].clock.clone(), plan.waits.len() as u32);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     impl Device {
-        fn new(plan: &Plan, lanes: u8) -> Device {
+        fn new(plan: &SpanPlan, lanes: u8) -> Device {
             let none = vec![false; plan.steps.len()];
             Device { behind: vec![none; usize::from(lanes)], recorded: vec![None; plan.events() as usize] }
         }
@@ -192,7 +192,7 @@ mod tests {
 
     /// Runs a plan. Returns its waits and its records.
     fn check(before: &[Vec<u32>], lanes: u8) -> [usize; 2] {
-        let plan = Plan::new(before, lanes);
+        let plan = SpanPlan::new(before, lanes);
         let (mut device, mut records) = (Device::new(&plan, lanes), 0);
         for (number, before) in before.iter().enumerate() {
             let (placed, waits) = plan.step(number).expect("it is one of the steps");
@@ -238,7 +238,7 @@ mod tests {
     fn a_chain_has_one_lane_and_no_event() {
         let before: Vec<Vec<u32>> = (0..16_u32).map(|step| step.checked_sub(1).into_iter().collect()).collect();
         assert_eq!(check(&before, 8), [0, 0]);
-        assert_eq!(Plan::new(&before, 8).events(), 0, "nor one for the tasks before it");
+        assert_eq!(SpanPlan::new(&before, 8).events(), 0, "nor one for the tasks before it");
     }
 
     /// Two chains that meet: one wait. Two orders that say the same: one wait too.

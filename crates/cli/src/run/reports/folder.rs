@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use console::failure::{Failure, Result};
-use doors::file;
+use os::file;
 use serde::Deserialize as _;
 use serde_json::Value;
 

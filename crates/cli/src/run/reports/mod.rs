@@ -158,7 +158,7 @@ impl Target {
         if path == Path::new("-") {
             return Ok(Target::Output);
         }
-        let file = doors::file::create(path).map_err(|error| Failure::File(path.to_owned(), error))?;
+        let file = os::file::create(path).map_err(|error| Failure::File(path.to_owned(), error))?;
         Ok(Target::File(path.to_owned(), file))
     }
 

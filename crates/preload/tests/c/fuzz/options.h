@@ -19,7 +19,7 @@ static const struct {
     {"gate_bytes_min", 4, {"1", "4K", "16K", "1M"}},
     {"OVERTAKE_GUARD_AFTER_US", 6, {"200", "1000", "3000", "10000"}},
     {"OVERTAKE_GUARD_STREAMS_MAX", 4, {"1", "2", "4", "8"}},
-    {"ticket_every", 4, {"1", "2", "32", "1000"}},
+    {"fence_every", 4, {"1", "2", "32", "1000"}},
     {"kernel_warps_h2d", 2, {"1", "2", "7", "16"}},
     {"kernel_blocks_d2h", 2, {"1", "2", "7", "16"}},
     {"kernel_wait_max_us", 2, {"0", "20", "1000", "100000"}},

@@ -1,5 +1,5 @@
-//! Loom models of threads that leave entries for the thread with the turn. The intake and the turn are the dispatcher's
-//! own; lists replace the graph.
+//! Loom models of threads that leave entries for the thread with the turn. The mailboxes and the turn are the
+//! dispatcher's own; lists replace the graph.
 
 use loom::thread;
 
@@ -14,7 +14,7 @@ struct State {
     turn: Turn,
     ready: Vec<u32>,
     ended: Vec<u32>,
-    /// The task before the follower has failed, and all of the intake has not been looked at since.
+    /// The task before the follower has failed, and all mailboxes have not been looked at since.
     has_failed: bool,
     /// Followers in the graph, where a failure finds them.
     followers: u32,
@@ -23,8 +23,8 @@ struct State {
 }
 
 impl Takes<Vec<u32>, u32> for State {
-    fn take(&mut self, batch: &mut Vec<u32>) {
-        for entry in batch.drain(..) {
+    fn take(&mut self, mail: &mut Vec<u32>) {
+        for entry in mail.drain(..) {
             match entry {
                 FOLLOWER if self.has_failed => self.failures += 1,
                 FOLLOWER => self.followers += 1,
@@ -40,7 +40,7 @@ impl Takes<Vec<u32>, u32> for State {
 
 struct Model {
     state: Mutex<State>,
-    intake: Intake<Vec<u32>, u32>,
+    mailboxes: Mailboxes<Vec<u32>, u32>,
     /// The outcome of the task before the follower.
     has_failed: AtomicBool,
 }
@@ -48,13 +48,13 @@ struct Model {
 impl Model {
     fn new() -> Arc<Model> {
         let state = State::default();
-        let intake = Intake::new(state.turn.sign());
-        Arc::new(Model { state: Mutex::new(state), intake, has_failed: AtomicBool::new(false) })
+        let mailboxes = Mailboxes::new(state.turn.sign());
+        Arc::new(Model { state: Mutex::new(state), mailboxes, has_failed: AtomicBool::new(false) })
     }
 
     fn look_in(&self, state: &mut State) {
-        if self.intake.has_news() || state.has_failed {
-            self.intake.take(state.has_failed, &mut Vec::new(), state);
+        if self.mailboxes.has_news() || state.has_failed {
+            self.mailboxes.take(state.has_failed, &mut Vec::new(), state);
             state.has_failed = false;
         }
     }
@@ -74,7 +74,7 @@ impl Model {
             }
             held.turn.end();
             drop(held);
-            if !self.intake.has_late_news() {
+            if !self.mailboxes.has_late_news() {
                 return;
             }
             held = lock(&self.state);
@@ -82,12 +82,12 @@ impl Model {
         }
     }
 
-    fn submit(&self, desk: usize, entry: u32) {
-        if self.intake.is_attended() {
-            let (index, mut held) = self.intake.desk(desk);
-            held.batch.push(entry);
+    fn submit(&self, mailbox: usize, entry: u32) {
+        if self.mailboxes.is_attended() {
+            let (index, mut held) = self.mailboxes.mailbox(mailbox);
+            held.mail.push(entry);
             drop(held);
-            if !self.intake.post(index) {
+            if !self.mailboxes.post(index) {
                 return;
             }
             let mut held = lock(&self.state);
@@ -102,7 +102,7 @@ impl Model {
     /// A call that takes the lock and no step.
     fn ask(&self) -> usize {
         let mut held = lock(&self.state);
-        if self.intake.has_news() {
+        if self.mailboxes.has_news() {
             self.look_in(&mut held);
             self.pump(held);
             held = lock(&self.state);
@@ -134,7 +134,7 @@ fn no_entry_is_left_behind() {
         assert!(held.turn.begin(), "the turn is kept");
         held.ended.sort_unstable();
         assert_eq!((&held.ended[..], held.ready.len()), (&[1, 2, 3][..], 0), "an entry is left behind");
-        assert!(!model.intake.has_news());
+        assert!(!model.mailboxes.has_news());
     });
 }
 
@@ -152,13 +152,13 @@ fn a_follower_learns_of_the_failure() {
             fails.look_in(&mut held);
         });
         let following = thread::spawn(move || {
-            let (index, mut desk) = follows.intake.desk(0);
+            let (index, mut mailbox) = follows.mailboxes.mailbox(0);
             let is_told = follows.has_failed.load(Ordering::Acquire);
             if !is_told {
-                desk.batch.push(FOLLOWER);
+                mailbox.mail.push(FOLLOWER);
             }
-            drop(desk);
-            follows.intake.post(index);
+            drop(mailbox);
+            follows.mailboxes.post(index);
             is_told
         });
         let is_told = following.join().unwrap();

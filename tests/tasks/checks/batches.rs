@@ -9,9 +9,9 @@ use hal::Nanos;
 use overtake::task::{Error, Handle, Lane, More, WorkResult};
 
 use crate::bed::{self, Bed};
-use crate::doors;
 use crate::failure::{Outcome, ensure, same};
 use crate::log::Log;
+use crate::raw;
 use crate::rig::Rig;
 
 type Launch = Box<dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send>;
@@ -45,7 +45,7 @@ fn fails() -> Launch {
 fn spins(bed: &Bed, span: Nanos) -> Launch {
     let spin = bed.kernels.spin.clone();
     Box::new(move |lane| {
-        doors::spin(lane, &spin, span)?;
+        raw::spin(lane, &spin, span)?;
         Ok(More::Done)
     })
 }

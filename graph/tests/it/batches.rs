@@ -1,4 +1,4 @@
-//! Volleys: the kernels that are handed out behind and beside another one, and those that are not.
+//! Batches: the kernels that are handed out behind and beside another one, and those that are not.
 
 use std::num::NonZeroU32;
 
@@ -131,7 +131,7 @@ fn nothing_is_handed_out_behind_a_kernel_beside_others_or_in_another_order() {
 
 #[test]
 fn nothing_is_handed_out_behind_a_node_that_is_no_usual_kernel() {
-    for first in [COPY, Spec { in_convoy: true, ..KERNEL }] {
+    for first in [COPY, Spec { in_copy_strand: true, ..KERNEL }] {
         let mut graph = graph();
         let [first, _] = pair(&mut graph, &first, &KERNEL);
         assert_eq!(next(&mut graph), first);
@@ -393,9 +393,9 @@ fn a_node_that_has_failed_meanwhile_ends_when_it_is_taken_back() {
     assert_eq!(ended, [(then, Err(CAUSE), 0), (first, Err(CAUSE), 1)]);
 }
 
-/// Kernels of a volley count as others do when the phase has had enough.
+/// Kernels of a batch count as others do when the phase has had enough.
 #[test]
-fn a_phase_counts_the_kernels_of_volleys() {
+fn a_phase_counts_the_kernels_of_batches() {
     for is_chain in [true, false] {
         for (taken_back, phase_max) in [(0, 4), (1, 4), (2, 4), (0, 5), (1, 5), (2, 5)] {
             let mut graph = Graph::new(Options { phase_max, ..Options::default() }).unwrap();

@@ -1,7 +1,7 @@
-//! Volleys: kernels that are handed out before the launch of the previous one is reported, so that a caller with a lock
+//! Batches: kernels that are handed out before the launch of the previous one is reported, so that a caller with a lock
 //! takes it once for all of them. The order is that of [`Graph::next`].
 
-use terms::Priority;
+use priority::Priority;
 
 use crate::dispatch::Ready;
 use crate::graph::Graph;
@@ -44,7 +44,7 @@ impl Graph {
         let may_follow = (edge < NONE) & self.is_plain
             && self.device.is_empty()
             && matches!(first.kind, Kind::Kernel)
-            && (first.effective == priority) & !first.is_convoy
+            && (first.effective == priority) & !first.is_copy_strand
             && first.poison.is_none()
             && self.lanes.is_of_group(first)
             && self.device.is_at_hand(first);
@@ -85,7 +85,7 @@ impl Graph {
         let may_follow = |before: Option<&Slot>| {
             before.is_some_and(|before| {
                 let is_usual = matches!(before.kind, Kind::Kernel)
-                    && !before.is_convoy
+                    && !before.is_copy_strand
                     && before.poison.is_none()
                     && lanes.is_of_group(before);
                 let behind = before.out.first;

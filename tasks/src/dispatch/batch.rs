@@ -1,6 +1,6 @@
-//! Volleys: kernels that are launched in a row and reported together, so that the lock is taken once for all of them.
+//! Batches: kernels that are launched in a row and reported together, so that the lock is taken once for all of them.
 //!
-//! A volley ends early if a thread has taken the lock or left something in the intake, and after a launch that has
+//! A batch ends early if a thread has taken the lock or left something in the mailboxes, and after a launch that has
 //! failed, has more to launch, or has made copies. The remaining nodes are then taken back, as if they had not been
 //! handed out. So nothing that happens during a launch is noticed later than with single launches.
 
@@ -115,7 +115,7 @@ impl State {
         ahead.count < ahead.most && !is_wanted
     }
 
-    /// All launches of a volley but for the last have been made, and that is returned. `is_chain` says that they are a
+    /// All launches of a batch but for the last have been made, and that is returned. `is_chain` says that they are a
     /// chain, and that nothing else has changed since they were handed out.
     #[inline]
     fn launched_before_last<'l>(
@@ -149,7 +149,7 @@ impl State {
         last
     }
 
-    /// A launch of a volley has been made, and has made no copies: most often of a node whose next one is in the volley
+    /// A launch of a batch has been made, and has made no copies: most often of a node whose next one is in the batch
     /// too.
     #[inline(always)] // once in a loop
     fn launched_followed(&mut self, launching: &mut Launching) {
@@ -185,10 +185,10 @@ impl State {
 }
 
 impl Shared {
-    /// Makes the launches of a volley, and takes the lock again to report them. `visits` are those of the lock when
+    /// Makes the launches of a batch, and takes the lock again to report them. `visits` are those of the lock when
     /// they were handed out. Returns how many launches have been made.
     #[inline(never)]
-    pub fn launch_volley<'s>(
+    pub fn launch_batch<'s>(
         &'s self,
         held: &mut Held<'s>,
         (launching, ahead): (&mut Launching, &mut Ahead),
@@ -234,6 +234,6 @@ impl Shared {
     /// Whether a thread has taken the lock, or has left something for this one, since the launches were handed out.
     #[inline]
     pub fn is_visited(&self, visits: u64) -> bool {
-        (self.state.visits() != visits) | self.intake.has_news()
+        (self.state.visits() != visits) | self.mailboxes.has_news()
     }
 }

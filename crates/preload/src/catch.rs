@@ -1,9 +1,9 @@
-//! The fence between the program and the layer: if the layer panics, the program still gets the result of its call.
+//! The catch between the program and the layer: if the layer panics, the program still gets the result of its call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::types::CUresult;
-use doors::caller::Kept;
+use os::caller::Kept;
 use shim::Native;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,17 @@
-//! Volleys of launches, and the traces of a model.
+//! Batches of launches, and the traces of a model.
 
 use overtake_graph::{Point, Stage, Statistics};
 
-use super::launches::{Launch, Seen, Volley};
+use super::launches::{Launch, LaunchBatch, Seen};
 use super::{Item, Model};
 
 impl Model {
     /// Hands out the next node of the device, and up to so many behind or beside it. Of those so many are launched, but
     /// none behind one that fails or has more to launch. Returns the numbers and turns of all that are launched.
-    pub fn volley(&mut self, most: usize, launched: usize) -> Vec<(usize, u32)> {
-        let Some(Volley { mut launches, is_chain }) = Volley::next(&mut self.graph, most) else { return vec![] };
+    pub fn batch(&mut self, most: usize, launched: usize) -> Vec<(usize, u32)> {
+        let Some(LaunchBatch { mut launches, is_chain }) = LaunchBatch::next(&mut self.graph, most) else {
+            return vec![];
+        };
         let is_last = |it: &Launch| {
             let wish = &self.tasks[self.number(it.id)].wish;
             it.turn + 1 < wish.turns || wish.fails

@@ -1,15 +1,15 @@
-//! In-flight copies that have a ticket of their own.
+//! In-flight copies that have a fence of their own.
 
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
+use priority::{Direction, Priority};
 use semaphores::{Layout, Pending};
-use terms::{Direction, Priority};
 
 use crate::records::ahead::Dependency;
 use crate::records::burst::Burst;
+use crate::records::fence::{Fence, Fences};
 use crate::records::standing::Standing;
-use crate::records::ticket::{Ticket, Tickets};
 use crate::records::traffic::{Traffic, UnderWay};
 use hal::locks::lock;
 
@@ -18,8 +18,8 @@ use hal::locks::lock;
 pub(crate) enum Raise {
     /// The copy raises none.
     Never,
-    /// The word goes up when this ticket tells that the copy has become schedulable.
-    WhenReady(Ticket),
+    /// The word goes up when this fence tells that the copy has become schedulable.
+    WhenReady(Fence),
     /// The word is up, without proof that the copy was schedulable at submission.
     OnTrust(Pending),
     /// The word is up, and the copy is schedulable.
@@ -41,19 +41,19 @@ impl Raise {
         }
     }
 
-    fn marker(self) -> Option<Ticket> {
+    fn marker(self) -> Option<Fence> {
         match self {
-            Raise::WhenReady(ticket) => Some(ticket),
+            Raise::WhenReady(fence) => Some(fence),
             _ => None,
         }
     }
 }
 
-/// A submitted copy with a ticket of its own that has not completed. The copies between two such belong to their
+/// A submitted copy with a fence of its own that has not completed. The copies between two such belong to their
 /// stream's [`Burst`].
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     /// Done when the copy has completed.
-    pub(crate) landing: Ticket,
+    pub(crate) landing: Fence,
     /// The engine of its word.
     pub(crate) direction: Direction,
     pub(crate) priority: Priority,
@@ -76,39 +76,39 @@ pub(crate) struct Flight {
     pub(crate) landed: bool,
 }
 
-impl Flight {
+impl InFlight {
     /// Whether its word is up.
     pub(crate) fn is_pending(&self) -> bool {
         self.raise.pending().is_some()
     }
 
     /// Whether a look at it would change anything. Reads words only.
-    pub(crate) fn has_news(&self, tickets: &Tickets) -> bool {
-        let landed = !self.landed && tickets.is_done(self.landing);
-        landed || self.raise.marker().is_some_and(|ready| tickets.is_done(ready))
+    pub(crate) fn has_news(&self, fences: &Fences) -> bool {
+        let landed = !self.landed && fences.is_done(self.landing);
+        landed || self.raise.marker().is_some_and(|ready| fences.is_done(ready))
     }
 
-    /// Whether no ticket of it is outstanding.
+    /// Whether no fence of it is outstanding.
     pub(crate) fn is_over(&self) -> bool {
         self.landed && self.raise.marker().is_none()
     }
 
     /// Ends the boosts whose copies have completed.
-    pub(crate) fn end_boosts(&mut self, standing: &Standing, tickets: &Tickets) {
+    pub(crate) fn end_boosts(&mut self, standing: &Standing, fences: &Fences) {
         self.depends_on.retain_mut(|dependency| {
-            dependency.tickets.retain(|ticket| !tickets.is_done(*ticket));
-            if dependency.tickets.is_empty() {
+            dependency.fences.retain(|fence| !fences.is_done(*fence));
+            if dependency.fences.is_empty() {
                 dependency.end_boosts(standing);
             }
-            !dependency.tickets.is_empty()
+            !dependency.fences.is_empty()
         });
     }
 
     /// Raises the word if the copy has become schedulable: a word that is up means schedulable copies.
-    pub(crate) fn note_readiness(&mut self, standing: &Standing, tickets: &Tickets) {
-        if let Some(ready) = self.raise.marker().filter(|ready| tickets.is_done(*ready)) {
-            tickets.release(ready);
-            let too_late = tickets.is_done(self.landing);
+    pub(crate) fn note_readiness(&mut self, standing: &Standing, fences: &Fences) {
+        if let Some(ready) = self.raise.marker().filter(|ready| fences.is_done(*ready)) {
+            fences.release(ready);
+            let too_late = fences.is_done(self.landing);
             let pending = if too_late { None } else { standing.raise(self.direction, self.priority) };
             self.raise = pending.map_or(Raise::Over, Raise::Proven);
         }
@@ -139,13 +139,13 @@ impl Flight {
     }
 
     /// Ends the copy once it has completed. Returns whether it has just done so.
-    pub(crate) fn land(&mut self, standing: &Standing, tickets: &Tickets, traffic: &Traffic) -> bool {
-        if self.landed || !tickets.is_done(self.landing) {
+    pub(crate) fn land(&mut self, standing: &Standing, fences: &Fences, traffic: &Traffic) -> bool {
+        if self.landed || !fences.is_done(self.landing) {
             return false;
         }
         self.landed = true;
         self.let_through(standing, traffic);
-        tickets.release(self.landing);
+        fences.release(self.landing);
         true
     }
 
@@ -162,14 +162,14 @@ impl Flight {
 
     /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back.
     /// Returns whether a marker is still to be written.
-    pub(super) fn withdraw(&mut self, standing: &Standing, tickets: &Tickets, traffic: &Traffic) -> bool {
+    pub(super) fn withdraw(&mut self, standing: &Standing, fences: &Fences, traffic: &Traffic) -> bool {
         self.let_through(standing, traffic);
         self.landed = true;
-        tickets.release(self.landing);
+        fences.release(self.landing);
         self.raise.marker().is_some()
     }
 
-    /// Gives up a copy that no thread watches any more. Its tickets may still be written, so they are not given back.
+    /// Gives up a copy that no thread watches any more. Its fences may still be written, so they are not given back.
     pub(super) fn abandon(mut self, standing: &Standing, traffic: &Traffic) {
         self.let_through(standing, traffic);
     }
@@ -188,7 +188,7 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use terms::Priorities;
+    use priority::Priorities;
 
     use super::*;
     use crate::records::Records;
@@ -199,19 +199,19 @@ mod tests {
         crate::soft::records(&crate::soft::driver(), Priorities::new(3).unwrap())
     }
 
-    fn ticket(records: &Records) -> Ticket {
-        records.tickets.take().unwrap()
+    fn fence(records: &Records) -> Fence {
+        records.fences.take().unwrap()
     }
 
-    fn boosted(records: &Records, tickets: Vec<Ticket>, to: Priority) -> Vec<Dependency> {
+    fn boosted(records: &Records, fences: Vec<Fence>, to: Priority) -> Vec<Dependency> {
         let boosts = vec![records.standing.bank(DIRECTION).boost(at(1), to)];
-        vec![Dependency { priority: at(1), direction: DIRECTION, tickets, boosts }]
+        vec![Dependency { priority: at(1), direction: DIRECTION, fences, boosts }]
     }
 
     /// An urgent copy, with the word up.
-    fn flight(records: &Records) -> Flight {
-        Flight {
-            landing: ticket(records),
+    fn flight(records: &Records) -> InFlight {
+        InFlight {
+            landing: fence(records),
             direction: DIRECTION,
             priority: at(3),
             raise: Raise::OnTrust(records.standing.raise(DIRECTION, at(3)).unwrap()),
@@ -227,8 +227,8 @@ mod tests {
     }
 
     /// An urgent copy that raises when a marker tells that it is schedulable.
-    fn careful(records: &Records) -> (Flight, Ticket) {
-        let (mut flight, ready) = (flight(records), ticket(records));
+    fn careful(records: &Records) -> (InFlight, Fence) {
+        let (mut flight, ready) = (flight(records), fence(records));
         flight.lower(&records.standing);
         flight.raise = Raise::WhenReady(ready);
         (flight, ready)
@@ -245,27 +245,27 @@ mod tests {
     #[test]
     fn a_boost_ends_with_the_copies_that_it_is_for() {
         let records = records();
-        let (bank, tickets) = (records.standing.bank(DIRECTION), [ticket(&records), ticket(&records)]);
-        let mut flight = Flight { depends_on: boosted(&records, tickets.to_vec(), at(3)), ..careful(&records).0 };
+        let (bank, fences) = (records.standing.bank(DIRECTION), [fence(&records), fence(&records)]);
+        let mut flight = InFlight { depends_on: boosted(&records, fences.to_vec(), at(3)), ..careful(&records).0 };
         let _middle = bank.raise(at(2));
         assert_eq!(bank.gate_word(at(1)), 0, "boosted copies pass copies that are less urgent than the boost");
-        records.tickets.release(tickets[0]);
-        flight.end_boosts(&records.standing, &records.tickets);
+        records.fences.release(fences[0]);
+        flight.end_boosts(&records.standing, &records.fences);
         assert_eq!(bank.gate_word(at(1)), 0, "one of the two is still on its way");
-        records.tickets.release(tickets[1]);
-        flight.end_boosts(&records.standing, &records.tickets);
+        records.fences.release(fences[1]);
+        flight.end_boosts(&records.standing, &records.fences);
         assert_eq!(bank.gate_word(at(1)), 1, "the copies behind them have no claim to the boost");
     }
 
     #[test]
     fn a_copy_that_was_not_submitted_holds_off_and_boosts_no_other() {
         let records = records();
-        let behind = ticket(&records);
-        let flight = Flight { depends_on: boosted(&records, vec![behind], at(2)), ..flight(&records) };
+        let behind = fence(&records);
+        let flight = InFlight { depends_on: boosted(&records, vec![behind], at(2)), ..flight(&records) };
         assert!(is_up(&records));
         records.withdraw(flight);
         assert!(!is_up(&records), "it holds no copy back");
-        assert_eq!(records.tickets.outstanding(), 1, "its ticket is free again");
+        assert_eq!(records.fences.outstanding(), 1, "its fence is free again");
         let _middle = records.standing.raise(DIRECTION, at(2));
         assert!(is_up(&records), "the boost has ended");
     }
@@ -275,22 +275,22 @@ mod tests {
         let records = records();
         records.abandon(flight(&records));
         assert!(!is_up(&records));
-        assert_eq!(records.tickets.outstanding(), 1, "its ticket may still be written");
+        assert_eq!(records.fences.outstanding(), 1, "its fence may still be written");
     }
 
     #[test]
     fn a_copy_that_becomes_schedulable_raises_unless_the_layer_has_stood_down() {
         let records = records();
-        let Records { standing, tickets, .. } = &records;
+        let Records { standing, fences, .. } = &records;
         for stood_down in [false, true] {
             let (mut flight, ready) = careful(&records);
-            flight.note_readiness(standing, tickets);
+            flight.note_readiness(standing, fences);
             assert!(!is_up(&records), "it is not schedulable");
             if stood_down {
                 records.stand_down();
             }
-            tickets.complete(ready);
-            flight.note_readiness(standing, tickets);
+            fences.complete(ready);
+            flight.note_readiness(standing, fences);
             assert_eq!(is_up(&records), !stood_down);
             records.abandon(flight);
             assert!(!is_up(&records));
@@ -301,8 +301,8 @@ mod tests {
     fn a_copy_that_has_completed_when_it_is_seen_to_be_schedulable_raises_no_more() {
         let records = records();
         let (mut flight, ready) = careful(&records);
-        [ready, flight.landing].into_iter().for_each(|ticket| records.tickets.complete(ticket));
-        flight.note_readiness(&records.standing, &records.tickets);
+        [ready, flight.landing].into_iter().for_each(|fence| records.fences.complete(fence));
+        flight.note_readiness(&records.standing, &records.fences);
         assert!(!is_up(&records));
     }
 
@@ -310,7 +310,7 @@ mod tests {
     fn a_lifted_copy_waits_at_the_word_of_its_new_level() {
         let records = records();
         let standing = &records.standing;
-        let flight = Flight { waits_at: Some(at(1)), ..careful(&records).0 };
+        let flight = InFlight { waits_at: Some(at(1)), ..careful(&records).0 };
         assert!(standing.lifts.begin(flight.landing, DIRECTION, at(1), true).is_some());
         let middle = standing.raise(DIRECTION, at(2)).unwrap();
         assert!(flight.is_held(standing));
