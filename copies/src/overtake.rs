@@ -234,8 +234,9 @@ impl Overtake {
         let is_drained = |guard: &Arc<Guard>| inner.at_home(|| guard.is_drained());
         let is_at_rest = |staging: &Arc<Staging>| inner.at_home(|| staging.is_at_rest(&*inner.driver, &inner.events));
         Arc::strong_count(inner) == 1
-            && inner.is_service_at_rest()
             && inner.guard.as_ref().is_none_or(is_drained)
+            // After the carriers, which keep the batches that they have under way.
+            && inner.is_service_at_rest()
             && inner.staging.as_ref().is_none_or(is_at_rest)
     }
 

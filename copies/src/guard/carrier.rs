@@ -188,8 +188,10 @@ impl Carrier {
         self.book().copies.is_empty()
     }
 
-    /// Whether its streams have no work left. An error means that the context is gone, and its streams with it.
+    /// Whether its streams have no work left. An error means that the context is gone, and its streams with it. Copies
+    /// that are done are forgotten: when the rescuer has ended, nobody else asks.
     pub(super) fn is_drained(&self) -> bool {
+        drop(self.book());
         let streams = [self.copies, self.waits, self.rescues];
         streams.iter().all(|stream| self.driver.stream_query(*stream).unwrap_or(true))
     }

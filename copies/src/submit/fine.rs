@@ -9,7 +9,7 @@ use hal::Result;
 use options::Transport;
 use priority::{Direction, Priority};
 
-use crate::cargo::INLINE_BYTES_MAX;
+use crate::cargo::{Cargo, INLINE_BYTES_MAX};
 use crate::handle::CopyHandle;
 use crate::inner::Inner;
 use crate::native::Native;
@@ -19,6 +19,7 @@ use crate::service::batches::Batches;
 use crate::service::entry::{Content, Entry, PIECE_BYTES, SERVED_BYTES_MAX};
 use crate::service::places::{Places, Way};
 use crate::state::StreamState;
+use crate::submit::asked::Asked;
 use crate::submit::served::{as_one, submit_batch};
 
 /// The driver puts the bytes of such copies into its commands. It has an engine copy larger ones, which is as fast.
@@ -56,7 +57,7 @@ pub(super) unsafe fn submit(
     native: &Native<'_>,
 ) -> Option<Result<CopyHandle>> {
     let inner = &*stream.inner;
-    if !is_fine(requests) || native.is_blocking() || !may_launch(inner) {
+    if !is_fine(requests) || native.is_blocking() || !may_launch(inner) || is_urgent(stream, requests, native) {
         return None;
     }
     let batches = inner.made_batches()?;
@@ -81,6 +82,13 @@ fn may_launch(inner: &Inner) -> bool {
         && inner.may_use_kernel()
         && !inner.records.standing.is_passive()
         && matches!(transport, Transport::Auto | Transport::Kernel)
+}
+
+/// Whether it meets copies that are less urgent. A kernel may wait for a multiprocessor, and the driver's commands need
+/// none.
+fn is_urgent(stream: &Arc<StreamState>, requests: &[Request], native: &Native<'_>) -> bool {
+    let asked = Asked::new(stream, Cargo::Batch(requests), Some(native));
+    asked.company(Some(Direction::HostToDevice)).0 < asked.priority
 }
 
 /// The copies with their ways. `None` if a kernel cannot make all of them, or one goes another way than to the device.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use hal::{Code, Nanos};
 use overtake::PriorityStream;
 use overtake::copy::{Plan, Request};
 
-use super::guard::options;
+use super::guard::{Filled, options};
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
@@ -38,6 +39,47 @@ pub fn of_small_copies(rig: &Rig) -> Outcome {
         same_bytes("the bytes", &rig.download(there, alone.raw())?, &pieces.expected)?;
     }
     same("errors", &overtake.statistics().errors, &0)
+}
+
+/// An urgent call goes to the driver, whose commands need no multiprocessor.
+pub fn urgent_beside_a_full_device(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::with_copies_at(3, rig, &overtake)?;
+    let pieces = Pieces::new(rig, 64, 16)?;
+    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
+    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
+    let copy = |(at, bytes): &(u64, u64)| rig.htod((there, *at), (&**source, *at), *bytes, raw);
+    let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
+    filled.begin(0, 1)?;
+    let began = rig.driver().host().now();
+    let copied = doors::unordered_through(&filled.stream, &requests, &native)?;
+    filled.stream.synchronize()?;
+    let lasted = rig.driver().host().now() - began;
+    filled.let_go()?;
+    ensure!(lasted < Nanos::from_ms(2), "64 copies took {lasted}: {:?}", copied.plan());
+    same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
+}
+
+/// The layer ends while a launch waits for earlier work, and comes to rest behind that.
+pub fn leave_behind_work(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let alone = overtake.adopt(rig.stream()?, level(1))?;
+    let pieces = Pieces::new(rig, 150, 3)?;
+    let (there, source, raw) = (pieces.there, &pieces.source, alone.raw());
+    let gate = rig.gate(raw)?;
+    by_kernel(&alone, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
+    drop(alone);
+    overtake.leave();
+    ensure!(!overtake.is_at_rest(), "a launch is under way");
+    gate.open();
+    same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)?;
+    let (host, within) = (rig.driver().host(), Nanos::from_ms(100));
+    let until = host.now() + within;
+    while !overtake.is_at_rest() {
+        ensure!(host.now() < until, "the layer does not come to rest within {within}");
+        host.sleep(Nanos::from_ms(1));
+    }
+    Ok(())
 }
 
 fn by_kernel(stream: &PriorityStream, requests: &[Request]) -> Outcome {
