@@ -52,6 +52,8 @@ pub struct Inner {
     pub(crate) staging: Option<Arc<Staging>>,
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
+    /// Those of programs' calls of many small copies, so that they take none of a queue's.
+    call_batches: OnceLock<Arc<Batches>>,
     /// The memory of the probes. The layer may open while work in the context waits for the calling thread, so it frees
     /// nothing then.
     _probed: Vec<Arc<Rig>>,
@@ -98,6 +100,7 @@ impl Inner {
             events,
             shadows,
             batches: OnceLock::new(),
+            call_batches: OnceLock::new(),
             pace: Pace::new(),
             records,
             driver: Arc::clone(driver),
@@ -218,14 +221,21 @@ impl Inner {
         Ok(Arc::clone(self.batches.get_or_init(|| Arc::new(made))))
     }
 
-    /// The same, if a call has loaded its kernel.
-    pub(crate) fn made_batches(&self) -> Option<Arc<Batches>> {
-        self.batches.get().filter(|batches| batches.kernel().is_some()).map(Arc::clone)
+    /// The batches for programs' calls, once [`Inner::make_call_batches`] has made them.
+    pub(crate) fn call_batches(&self) -> Option<&Arc<Batches>> {
+        self.call_batches.get()
+    }
+
+    /// Makes them, if the driver has loaded the kernel of the copy service.
+    pub(crate) fn make_call_batches(&self) -> Result<Option<&Arc<Batches>>> {
+        let batches = self.batches()?;
+        let has_kernel = batches.kernel().is_some();
+        Ok(has_kernel.then(|| self.call_batches.get_or_init(|| Arc::new(batches.another()))))
     }
 
     /// Whether no launch of the copy service reads memory of the layer's.
     pub(crate) fn is_service_at_rest(&self) -> bool {
-        self.batches.get().is_none_or(|batches| batches.is_at_rest())
+        [&self.batches, &self.call_batches].iter().all(|made| made.get().is_none_or(|batches| batches.is_at_rest()))
     }
 
     /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].

@@ -54,6 +54,12 @@ impl Batches {
         Batches { driver: Arc::clone(driver), records: Arc::clone(records), kernel, store: Mutex::default() }
     }
 
+    /// The same with a store of its own.
+    pub(crate) fn another(&self) -> Batches {
+        let (driver, records, kernel) = (Arc::clone(&self.driver), Arc::clone(&self.records), self.kernel.clone());
+        Batches { driver, records, kernel, store: Mutex::default() }
+    }
+
     pub(crate) fn kernel(&self) -> Option<&Arc<ServiceKernel>> {
         self.kernel.as_ref()
     }

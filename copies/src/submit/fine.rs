@@ -28,12 +28,13 @@ const AVERAGE_BYTES_MAX: u64 = INLINE_BYTES_MAX;
 /// Fewer copies take the driver no longer than a guarded launch.
 const COPIES_MIN: usize = 32;
 
-/// A launch has so many copies at most.
-const COPIES_A_LAUNCH: usize = 2048;
+/// A launch has so many copies at most. The copy engine takes a launch over that cannot begin, by one call for each copy,
+/// and a stream has room for a thousand calls that cannot be carried out yet.
+const COPIES_A_LAUNCH: usize = 900;
 
 /// The pieces of such a launch, and the launches of which the device may read the pieces at once.
 const PIECES_MAX: usize = COPIES_A_LAUNCH * (SERVED_BYTES_MAX / PIECE_BYTES) as usize;
-const LAUNCHES_MAX: usize = 8;
+const LAUNCHES_MAX: usize = 16;
 
 /// Loads the kernel, and makes memory for the pieces, where programs that know nothing of the layer make such calls.
 /// Later a load could wait for the program's work.
@@ -41,8 +42,9 @@ pub(crate) fn prepare(inner: &Inner) {
     if inner.guard.is_none() {
         return;
     }
-    match inner.batches() {
-        Ok(batches) => inner.at_home(|| batches.provide(LAUNCHES_MAX, PIECES_MAX)),
+    match inner.make_call_batches() {
+        Ok(Some(batches)) => inner.at_home(|| batches.provide(LAUNCHES_MAX, PIECES_MAX)),
+        Ok(None) => {}
         Err(error) => log::warn!("batches of small copies go to the driver: {error}"),
     }
 }
@@ -60,11 +62,17 @@ pub(super) unsafe fn submit(
     if !is_fine(requests) || native.is_blocking() || !may_launch(inner) || is_urgent(stream, requests, native) {
         return None;
     }
-    let batches = inner.made_batches()?;
-    let is_captured = || !native.no_captures() && inner.is_capturing(stream.stream);
-    let entries = entries(inner, requests).filter(|_| !is_captured())?;
+    let batches = inner.call_batches()?;
+    let is_captured = !native.no_captures() && inner.is_capturing(stream.stream);
+    if is_captured || !is_idle(inner, stream) {
+        return None;
+    }
     let first = batches.spare(PIECES_MAX)?;
-    let call = Call { stream, batches: &batches, priority: requests[0].priority, native };
+    let Some(entries) = entries(inner, requests) else {
+        batches.give(first);
+        return None;
+    };
+    let call = Call { stream, batches, priority: requests[0].priority, native };
     // SAFETY: passed on to the caller.
     Some(unsafe { call.launch_all(first, &entries) })
 }
@@ -89,6 +97,12 @@ fn may_launch(inner: &Inner) -> bool {
 fn is_urgent(stream: &Arc<StreamState>, requests: &[Request], native: &Native<'_>) -> bool {
     let asked = Asked::new(stream, Cargo::Batch(requests), Some(native));
     asked.company(Some(Direction::HostToDevice)).0 < asked.priority
+}
+
+/// Whether no earlier work of the stream is pending. A launch behind such work could not be taken over before that has
+/// completed, and calls of other threads would wait for it.
+fn is_idle(inner: &Inner, stream: &StreamState) -> bool {
+    hal::beside_captures(&*inner.driver, || inner.driver.stream_query(stream.stream)) == Ok(true)
 }
 
 /// The copies with their ways. `None` if a kernel cannot make all of them, or one goes another way than to the device.

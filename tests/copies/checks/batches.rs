@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Code, Nanos};
 use overtake::PriorityStream;
-use overtake::copy::{Plan, Request};
+use overtake::copy::{Plan, Reason, Request};
 
 use super::guard::{Filled, options};
 use crate::bed;
@@ -52,7 +52,7 @@ pub fn urgent_beside_a_full_device(rig: &Rig) -> Outcome {
     let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
     filled.begin(0, 1)?;
     let began = rig.driver().host().now();
-    let copied = doors::unordered_through(&filled.stream, &requests, &native)?;
+    let copied = raw::unordered_through(&filled.stream, &requests, &native)?;
     filled.stream.synchronize()?;
     let lasted = rig.driver().host().now() - began;
     filled.let_go()?;
@@ -60,19 +60,33 @@ pub fn urgent_beside_a_full_device(rig: &Rig) -> Outcome {
     same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
 }
 
-/// The layer ends while a launch waits for earlier work, and comes to rest behind that.
-pub fn leave_behind_work(rig: &Rig) -> Outcome {
+/// A call behind earlier work goes to the driver: nothing could take its launch over before that has completed.
+pub fn behind_work(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let alone = overtake.adopt(rig.stream()?, level(1))?;
-    let pieces = Pieces::new(rig, 150, 3)?;
-    let (there, source, raw) = (pieces.there, &pieces.source, alone.raw());
-    let gate = rig.gate(raw)?;
-    by_kernel(&alone, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
-    drop(alone);
-    overtake.leave();
-    ensure!(!overtake.is_at_rest(), "a launch is under way");
+    let pieces = Pieces::new(rig, 64, 16)?;
+    let (there, source) = (pieces.there, &pieces.source);
+    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
+    let gate = rig.gate(alone.raw())?;
+    let copied = raw::unordered_through(&alone, &requests, &|| Ok(()))?;
+    same("the plan behind work", &copied.plan(), &Plan::Native(Reason::Alone))?;
     gate.open();
+    alone.synchronize()?;
+    by_kernel(&alone, &requests)
+}
+
+/// The layer ends while a launch finds no multiprocessor. The copy engine makes its copies, and the layer comes to rest.
+pub fn leave_beside_a_full_device(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let pieces = Pieces::new(rig, 2_000, 1)?;
+    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
+    filled.begin(0, 1)?;
+    by_kernel(&filled.stream, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
+    overtake.leave();
+    filled.let_go()?;
     same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)?;
+    drop(filled);
     let (host, within) = (rig.driver().host(), Nanos::from_ms(100));
     let until = host.now() + within;
     while !overtake.is_at_rest() {
