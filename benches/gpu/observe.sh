@@ -11,5 +11,5 @@ here=$(dirname "$0")
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 gcc -std=gnu11 -O2 -Wall -Wextra -Werror "-DKERNELS_PTX=\"$(realpath "$here/../../crates/softgpu/src/builtin.ptx")\"" \
-  -I"$here/../c" "$here/cost/calls.c" -ldl -o "$build/calls"
+  -I"$here/../../tests/c" "$here/cost/calls.c" -ldl -o "$build/calls"
 python3 "$here/observe.py" "$build/calls" "$@"

@@ -88,8 +88,7 @@ impl Inner {
         let (kernel, counting) = emulated::of_its_mode(&options, load_kernel(driver, &options));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
-        let (shadows, events) = pools(&**driver)?;
-        let staging = Staging::new(&options).map(Arc::new);
+        let ((shadows, events), staging) = (pools(&**driver)?, Staging::new(&options).map(Arc::new));
         let inner = Inner {
             all_may_go_at_once: options.enabled && staging.is_none(),
             staging,

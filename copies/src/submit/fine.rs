@@ -28,8 +28,8 @@ const AVERAGE_BYTES_MAX: u64 = INLINE_BYTES_MAX;
 /// Fewer copies take the driver no longer than a guarded launch.
 const COPIES_MIN: usize = 32;
 
-/// A launch has so many copies at most. The copy engine takes a launch over that cannot begin, by one call for each copy,
-/// and a stream has room for a thousand calls that cannot be carried out yet.
+/// A launch has so many copies at most. The copy engine takes a launch over that cannot begin, by one call for each
+/// copy, and a stream has room for a thousand calls that cannot be carried out yet.
 const COPIES_A_LAUNCH: usize = 900;
 
 /// The pieces of such a launch, and the launches of which the device may read the pieces at once.

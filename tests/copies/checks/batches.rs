@@ -75,7 +75,7 @@ pub fn behind_work(rig: &Rig) -> Outcome {
     by_kernel(&alone, &requests)
 }
 
-/// The layer ends while a launch finds no multiprocessor. The copy engine makes its copies, and the layer comes to rest.
+/// The layer ends while a launch finds no multiprocessor. The engine makes its copies, and the layer comes to rest.
 pub fn leave_beside_a_full_device(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
