@@ -21,6 +21,7 @@ use crate::pool::Pool;
 use crate::reach::Home;
 use crate::records::{Counters, Fences, Records, Standing, Trace};
 use crate::service::batches::Batches;
+use crate::service::calls::Calls;
 use crate::staging::Staging;
 use crate::watch::watch;
 use options::queues::LAUNCH_BLOCKING;
@@ -52,8 +53,7 @@ pub struct Inner {
     pub(crate) staging: Option<Arc<Staging>>,
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
-    /// Those of programs' calls of many small copies, so that they take none of a queue's.
-    call_batches: OnceLock<Arc<Batches>>,
+    calls: OnceLock<Calls>,
     /// The memory of the probes. The layer may open while work in the context waits for the calling thread, so it frees
     /// nothing then.
     _probed: Vec<Arc<Rig>>,
@@ -99,7 +99,7 @@ impl Inner {
             events,
             shadows,
             batches: OnceLock::new(),
-            call_batches: OnceLock::new(),
+            calls: OnceLock::new(),
             pace: Pace::new(),
             records,
             driver: Arc::clone(driver),
@@ -220,21 +220,22 @@ impl Inner {
         Ok(Arc::clone(self.batches.get_or_init(|| Arc::new(made))))
     }
 
-    /// The batches for programs' calls, once [`Inner::make_call_batches`] has made them.
-    pub(crate) fn call_batches(&self) -> Option<&Arc<Batches>> {
-        self.call_batches.get()
+    /// What programs' calls of many small copies need, once [`Inner::make_calls`] has made it.
+    pub(crate) fn calls(&self) -> Option<&Calls> {
+        self.calls.get()
     }
 
-    /// Makes them, if the driver has loaded the kernel of the copy service.
-    pub(crate) fn make_call_batches(&self) -> Result<Option<&Arc<Batches>>> {
+    /// Makes it, if the driver has loaded the kernel of the copy service.
+    pub(crate) fn make_calls(&self) -> Result<Option<&Calls>> {
         let batches = self.batches()?;
         let has_kernel = batches.kernel().is_some();
-        Ok(has_kernel.then(|| self.call_batches.get_or_init(|| Arc::new(batches.another()))))
+        Ok(has_kernel.then(|| self.calls.get_or_init(|| Calls::new(batches.another()))))
     }
 
     /// Whether no launch of the copy service reads memory of the layer's.
     pub(crate) fn is_service_at_rest(&self) -> bool {
-        [&self.batches, &self.call_batches].iter().all(|made| made.get().is_none_or(|batches| batches.is_at_rest()))
+        let all = [self.batches.get(), self.calls.get().map(|calls| &calls.batches)];
+        all.into_iter().flatten().all(|batches| batches.is_at_rest())
     }
 
     /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].

@@ -53,7 +53,7 @@ impl Count {
         self.0.fetch_add(events, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

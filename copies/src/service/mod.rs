@@ -13,6 +13,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod batches;
+pub(crate) mod calls;
 pub(crate) mod entry;
 pub(crate) mod kernel;
 pub(crate) mod places;

@@ -42,8 +42,8 @@ pub(crate) fn prepare(inner: &Inner) {
     if inner.guard.is_none() {
         return;
     }
-    match inner.make_call_batches() {
-        Ok(Some(batches)) => inner.at_home(|| batches.provide(LAUNCHES_MAX, PIECES_MAX)),
+    match inner.make_calls() {
+        Ok(Some(calls)) => inner.at_home(|| calls.batches.provide(LAUNCHES_MAX, PIECES_MAX)),
         Ok(None) => {}
         Err(error) => log::warn!("batches of small copies go to the driver: {error}"),
     }
@@ -62,9 +62,10 @@ pub(super) unsafe fn submit(
     if !is_fine(requests) || native.is_blocking() || !may_launch(inner) || is_urgent(stream, requests, native) {
         return None;
     }
-    let batches = inner.call_batches()?;
+    let calls = inner.calls()?;
+    let (batches, replaced) = (&*calls.batches, inner.records.counters.guard_rescues.get());
     let is_captured = !native.no_captures() && inner.is_capturing(stream.stream);
-    if is_captured || !is_idle(inner, stream) {
+    if is_captured || calls.are_paused(replaced, inner.driver.host().now()) || !is_idle(inner, stream) {
         return None;
     }
     let first = batches.spare(PIECES_MAX)?;

@@ -60,6 +60,28 @@ pub fn urgent_beside_a_full_device(rig: &Rig) -> Outcome {
     same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
 }
 
+/// One call waits until the engine takes its launch over, because no multiprocessor is free. The next ones go to the
+/// driver.
+pub fn again_beside_a_full_device(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let pieces = Pieces::new(rig, 64, 1)?;
+    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
+    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
+    let copy = |(at, bytes): &(u64, u64)| rig.htod((there, *at), (&**source, *at), *bytes, raw);
+    let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
+    filled.begin(0, 1)?;
+    by_kernel(&filled.stream, &requests)?;
+    filled.stream.synchronize()?;
+    let began = rig.driver().host().now();
+    let copied = raw::unordered_through(&filled.stream, &requests, &native)?;
+    filled.stream.synchronize()?;
+    let lasted = rig.driver().host().now() - began;
+    filled.let_go()?;
+    ensure!(lasted < Nanos::from_ms(2), "64 copies took {lasted}: {:?}", copied.plan());
+    same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
+}
+
 /// A call behind earlier work goes to the driver: nothing could take its launch over before that has completed.
 pub fn behind_work(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;

@@ -64,7 +64,8 @@ const PLAIN: &[Case] = table! { plain;
     bounds: beyond_device_memory a_batch_beyond_device_memory;
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
-    batches: of_any_size of_small_copies urgent_beside_a_full_device behind_work leave_beside_a_full_device;
+    batches: of_any_size of_small_copies urgent_beside_a_full_device again_beside_a_full_device behind_work
+        leave_beside_a_full_device;
     calm: ends_with_an_urgent_copy not_of_the_legacy_stream;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream opens_beside_frees;

@@ -74,8 +74,8 @@ const FIGURES: [Figure; 8] = [
     Figure { name: "rate of bulk", of: |run| run.bulk_gbps, shown: gbps },
 ];
 
-/// The answer goes by this. Natively the few copies that wait for bulk wait for so long that a program makes few of them,
-/// and the median is that of the others; and whether bulk was in flight is an estimate.
+/// The answer goes by this. Natively the copies that wait for bulk wait for so long that a program makes few of them, and
+/// the median is that of the others; and whether bulk was in flight is an estimate.
 fn mean_us(spans: &Spans) -> Option<f64> {
     (spans.count > 0).then(|| spans.sum_us / spans.count as f64)
 }
@@ -155,8 +155,7 @@ pub fn judge(rounds: &[Round], natively: &Observed) -> Help {
     let mut found = Vec::new();
     if let Some(ratio) = waits {
         let of = |of: fn(&Round) -> &Sample| over(rounds, |round| mean_us(&of(round).behind)).unwrap_or_default();
-        let (native, overtake) = (of(|round| &round.native), of(|round| &round.overtake));
-        let (native, overtake) = (format::span_us(native), format::span_us(overtake));
+        let [native, overtake] = [of(|round| &round.native), of(|round| &round.overtake)].map(format::span_us);
         found.push(match ratio > 1.0 {
             true => {
                 format!("urgent copies beside bulk took {overtake} in place of {native} on average ({})", times(ratio))
@@ -242,8 +241,8 @@ mod tests {
             (
                 of(&[(1e7, 12.0, 45.0), (1.01e7, 10.0, 45.0), (0.99e7, 11.0, 45.0)]),
                 Answer::Helps,
-                "overtake helps this program: urgent copies beside bulk took 11 us in place of 8.4 ms on average (764x), \
-                 bulk had 90 % of its rate (3 rounds)",
+                "overtake helps this program: urgent copies beside bulk took 11 us in place of 8.4 ms on average \
+                 (764x), bulk had 90 % of its rate (3 rounds)",
             ),
             (
                 of(&[(0.5e7, 12.0, 50.0)]),
@@ -295,7 +294,10 @@ mod tests {
         let run = |behind| Sample { wall_us: 1e7, behind, bulk_gbps: Some(30.0), ..Sample::default() };
         let round = Round { native: run(waits(703, 3.33e6)), overtake: run(waits(5_375, 1.65e5)) };
         let said = judge(&[round.clone(), round], &Observed::default());
-        assert!(said.answer == Answer::Helps && said.what.contains("30.7 us in place of 4.74 ms on average"), "{said:?}");
+        assert!(
+            said.answer == Answer::Helps && said.what.contains("30.7 us in place of 4.74 ms on average"),
+            "{said:?}"
+        );
     }
 
     #[test]
