@@ -74,8 +74,8 @@ const FIGURES: [Figure; 8] = [
     Figure { name: "rate of bulk", of: |run| run.bulk_gbps, shown: gbps },
 ];
 
-/// The answer goes by this. Natively the copies that wait for bulk wait for so long that a program makes few of them, and
-/// the median is that of the others; and whether bulk was in flight is an estimate.
+/// The answer goes by this. Natively the copies that wait for bulk wait for so long that a program makes few of them,
+/// and the median is that of the others; and whether bulk was in flight is an estimate.
 fn mean_us(spans: &Spans) -> Option<f64> {
     (spans.count > 0).then(|| spans.sum_us / spans.count as f64)
 }
