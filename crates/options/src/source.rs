@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(options, Options::default());
         let said: Vec<String> = options.apply_unlisted(test).iter().map(ToString::to_string).collect();
         assert_eq!((options.profile.fence_every, said.len()), (1, 1), "{said:?}");
-        assert!(options.set("fence_every", "2").is_ok() && options.profile.fence_every == 1, "it is no option");
+        assert!(options.set("ticket_every", "2").is_ok() && options.profile.fence_every == 1, "it is no option");
     }
 
     #[test]
