@@ -16,7 +16,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 libraries=$(realpath "${1:-$here/../target/release}")
-size_limit=2100000 start_limit=1500000 call_limit=555
+size_limit=2150000 start_limit=1500000 call_limit=555
 for file in libovertake_preload.so libcuda.so; do
   [ -e "$libraries/$file" ] || {
     echo "no $file in $libraries: cargo drop-in; cargo build --release -p overtake-softgpu-libcuda" >&2

@@ -103,14 +103,16 @@ pub(crate) unsafe fn submit_all(
     requests: &[Request],
     native: &Native<'_>,
 ) -> Result<CopyHandle> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match requests {
-            [request] => submit(stream, request, Some(native)),
-            _ if let Some(submitted) = fine::submit(stream, requests, native) => submitted,
-            _ => submit_asking(stream, Cargo::Batch(requests), Some(native), None),
-        }
+    if let [request] = requests {
+        // SAFETY: passed on to the caller.
+        return unsafe { submit(stream, request, Some(native)) };
     }
+    // SAFETY: passed on to the caller.
+    if let Some(submitted) = unsafe { fine::submit(stream, requests, native) } {
+        return submitted;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { submit_asking(stream, Cargo::Batch(requests), Some(native), None) }
 }
 
 /// Looks whether a copy would go natively because it is alone. The usual case makes no call, and so needs few
