@@ -234,8 +234,8 @@ impl Inner {
 
     /// Whether no launch of the copy service reads memory of the layer's.
     pub(crate) fn is_service_at_rest(&self) -> bool {
-        let all = [self.batches.get(), self.calls.get().map(|calls| &calls.batches)];
-        all.into_iter().flatten().all(|batches| batches.is_at_rest())
+        self.batches.get().is_none_or(|batches| batches.is_at_rest())
+            && self.calls.get().is_none_or(|calls| calls.batches.is_at_rest())
     }
 
     /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].

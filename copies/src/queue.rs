@@ -172,13 +172,10 @@ impl CopyQueue {
         let priority = request.priority.unwrap_or(self.stream.priority);
         self.stream.inner.check(priority, "overtake CopyQueue::copy")?;
         let (driver, home) = (&*self.stream.inner.driver, &self.stream.inner.home);
-        let is_small = bytes <= SERVED_BYTES_MAX && shape.is_linear();
-        let way = is_small.then(|| self.places.of_copy(driver, home, target, source, bytes)).flatten();
-        let Some(way) = way else {
+        let Some((entry, way)) = self.places.entry(driver, home, request) else {
             self.others.push(Other::Copy(*request));
             return Ok(());
         };
-        let entry = Entry { target, content: Content::Of(source), bytes, direction: way.direction };
         // SAFETY: passed on to the caller.
         let added = unsafe { self.add(entry, way, priority) };
         let filling = &mut self.sides[side_of(way)];

@@ -1,6 +1,5 @@
 //! The batches of programs' calls of many small copies, and the times in which such calls go to the driver.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::Nanos;
@@ -13,7 +12,7 @@ const PAUSE: Nanos = Nanos::from_ms(10_000);
 
 /// They take none of a queue's batches.
 pub(crate) struct Calls {
-    pub(crate) batches: Arc<Batches>,
+    pub(crate) batches: Batches,
     /// The kernels that had been replaced at the last call.
     replaced: AtomicU64,
     paused_until_ns: AtomicU64,
@@ -21,7 +20,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     pub(crate) fn new(batches: Batches) -> Calls {
-        Calls { batches: Arc::new(batches), replaced: AtomicU64::new(0), paused_until_ns: AtomicU64::new(0) }
+        Calls { batches, replaced: AtomicU64::new(0), paused_until_ns: AtomicU64::new(0) }
     }
 
     /// Whether a call goes to the driver, because one of so many kernels in all has been replaced lately.

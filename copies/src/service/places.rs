@@ -6,7 +6,9 @@ use std::ops::Range;
 use hal::Driver;
 use priority::Direction;
 
+use super::entry::{Content, Entry, SERVED_BYTES_MAX};
 use crate::reach::{Home, Use};
+use crate::request::Request;
 
 /// The number of allocations that are known at once.
 const KNOWN_MAX: usize = 8;
@@ -38,20 +40,22 @@ pub(crate) struct Way {
 }
 
 impl Places {
+    /// A copy as an entry of a batch, with its way. `None` if it does not share a launch.
+    pub(crate) fn entry(&mut self, driver: &dyn Driver, home: &Home, request: &Request) -> Option<(Entry, Way)> {
+        let (shape, bytes) = (request.shape, request.bytes());
+        let (target, source) = (shape.target.address, shape.source.address);
+        let is_small = bytes <= SERVED_BYTES_MAX && shape.is_linear();
+        let way = is_small.then(|| self.of_copy(driver, home, target, source, bytes)).flatten()?;
+        Some((Entry { target, content: Content::Of(source), bytes, direction: way.direction }, way))
+    }
+
     pub(crate) fn forget(&mut self) {
         self.known.clear();
         self.next = 0;
     }
 
     /// The way of a copy, if a kernel of this context can make it and it lies within its allocations.
-    pub(crate) fn of_copy(
-        &mut self,
-        driver: &dyn Driver,
-        home: &Home,
-        target: u64,
-        source: u64,
-        bytes: u64,
-    ) -> Option<Way> {
+    fn of_copy(&mut self, driver: &dyn Driver, home: &Home, target: u64, source: u64, bytes: u64) -> Option<Way> {
         let (target_on_device, target_shift) = self.find(driver, home, target, bytes, true)?;
         let (source_on_device, source_shift) = self.find(driver, home, source, bytes, false)?;
         let direction = match (target_on_device, source_on_device) {

@@ -16,7 +16,7 @@ use crate::native::Native;
 use crate::request::{Request, sum_of_bytes};
 use crate::service::batch::Batch;
 use crate::service::batches::Batches;
-use crate::service::entry::{Content, Entry, PIECE_BYTES, SERVED_BYTES_MAX};
+use crate::service::entry::{Entry, PIECE_BYTES, SERVED_BYTES_MAX};
 use crate::service::places::{Places, Way};
 use crate::state::StreamState;
 use crate::submit::asked::Asked;
@@ -63,7 +63,7 @@ pub(super) unsafe fn submit(
         return None;
     }
     let calls = inner.calls()?;
-    let (batches, replaced) = (&*calls.batches, inner.records.counters.guard_rescues.get());
+    let (batches, replaced) = (&calls.batches, inner.records.counters.guard_rescues.get());
     let is_captured = !native.no_captures() && inner.is_capturing(stream.stream);
     if is_captured || calls.are_paused(replaced, inner.driver.host().now()) || !is_idle(inner, stream) {
         return None;
@@ -109,14 +109,8 @@ fn is_idle(inner: &Inner, stream: &StreamState) -> bool {
 /// The copies with their ways. `None` if a kernel cannot make all of them, or one goes another way than to the device.
 fn entries(inner: &Inner, requests: &[Request]) -> Option<Vec<(Entry, Way)>> {
     let (driver, home, mut places) = (&*inner.driver, &inner.home, Places::default());
-    let entry = |request: &Request| {
-        let (shape, bytes) = (request.shape, request.bytes());
-        let (target, source) = (shape.target.address, shape.source.address);
-        let is_small = shape.is_linear() && bytes <= SERVED_BYTES_MAX;
-        let way = is_small.then(|| places.of_copy(driver, home, target, source, bytes)).flatten()?;
-        let entry = Entry { target, content: Content::Of(source), bytes, direction: way.direction };
-        (way.direction == Direction::HostToDevice).then_some((entry, way))
-    };
+    let entry =
+        |request| places.entry(driver, home, request).filter(|(_, way)| way.direction == Direction::HostToDevice);
     requests.iter().filter(|request| request.bytes() > 0).map(entry).collect()
 }
 

@@ -23,7 +23,7 @@ pub fn of_any_size(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let pieces = Pieces::new(rig, 150, 160)?;
-    by_kernel(&low, &pieces.requests(|at| (Side::Device(pieces.there), at), |at| (Side::Host(&pieces.source), at)))?;
+    by_kernel(&low, &pieces.to_device())?;
     let back = rig.pinned_of(&vec![0; pieces.expected.len()])?;
     by_kernel(&low, &pieces.requests(|at| (Side::Host(&back), at), |at| (Side::Device(pieces.there), at)))?;
     low.synchronize()?;
@@ -37,9 +37,8 @@ pub fn of_small_copies(rig: &Rig) -> Outcome {
     let alone = overtake.adopt(rig.stream()?, level(1))?;
     for (count, step) in [(150, 3), (2_500, 1)] {
         let pieces = Pieces::new(rig, count, step)?;
-        let (there, source) = (pieces.there, &pieces.source);
-        by_kernel(&alone, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
-        same_bytes("the bytes", &rig.download(there, alone.raw())?, &pieces.expected)?;
+        by_kernel(&alone, &pieces.to_device())?;
+        same_bytes("the bytes", &rig.download(pieces.there, alone.raw())?, &pieces.expected)?;
     }
     same("errors", &overtake.statistics().errors, &0)
 }
@@ -49,18 +48,8 @@ pub fn urgent_beside_a_full_device(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::with_copies_at(3, rig, &overtake)?;
     let pieces = Pieces::new(rig, 64, 16)?;
-    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
-    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
-    let copy = |(at, bytes): &(u64, u64)| rig.htod((there, *at), (&**source, *at), *bytes, raw);
-    let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
     filled.begin(0, 1)?;
-    let began = rig.driver().host().now();
-    let copied = raw::unordered_through(&filled.stream, &requests, &native)?;
-    filled.stream.synchronize()?;
-    let lasted = rig.driver().host().now() - began;
-    filled.let_go()?;
-    ensure!(lasted < SOON, "64 copies took {lasted}: {:?}", copied.plan());
-    same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
+    is_soon(rig, &filled, &pieces)
 }
 
 /// One call waits until the engine takes its launch over, because no multiprocessor is free. The next ones go to the
@@ -69,20 +58,24 @@ pub fn again_beside_a_full_device(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
     let pieces = Pieces::new(rig, 64, 1)?;
-    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
-    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
-    let copy = |(at, bytes): &(u64, u64)| rig.htod((there, *at), (&**source, *at), *bytes, raw);
-    let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
     filled.begin(0, 1)?;
-    by_kernel(&filled.stream, &requests)?;
+    by_kernel(&filled.stream, &pieces.to_device())?;
     filled.stream.synchronize()?;
+    is_soon(rig, &filled, &pieces)
+}
+
+/// Copies the pieces while the device is full, and lets go of it.
+fn is_soon(rig: &Rig, filled: &Filled<'_>, pieces: &Pieces) -> Outcome {
+    let raw = filled.stream.raw();
+    let copy = |(at, bytes): &(u64, u64)| rig.htod((pieces.there, *at), (&*pieces.source, *at), *bytes, raw);
+    let native = || pieces.pieces.iter().try_for_each(copy).map_err(|_| Code::UNKNOWN.at("a copy"));
     let began = rig.driver().host().now();
-    let copied = raw::unordered_through(&filled.stream, &requests, &native)?;
+    let copied = raw::unordered_through(&filled.stream, &pieces.to_device(), &native)?;
     filled.stream.synchronize()?;
     let lasted = rig.driver().host().now() - began;
     filled.let_go()?;
-    ensure!(lasted < SOON, "64 copies took {lasted}: {:?}", copied.plan());
-    same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)
+    ensure!(lasted < SOON, "{} copies took {lasted}: {:?}", pieces.pieces.len(), copied.plan());
+    same_bytes("the bytes", &rig.download(pieces.there, raw)?, &pieces.expected)
 }
 
 /// A call behind earlier work goes to the driver: nothing could take its launch over before that has completed.
@@ -90,8 +83,7 @@ pub fn behind_work(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let alone = overtake.adopt(rig.stream()?, level(1))?;
     let pieces = Pieces::new(rig, 64, 16)?;
-    let (there, source) = (pieces.there, &pieces.source);
-    let requests = pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at));
+    let requests = pieces.to_device();
     let gate = rig.gate(alone.raw())?;
     let copied = raw::unordered_through(&alone, &requests, &|| Ok(()))?;
     same("the plan behind work", &copied.plan(), &Plan::Native(Reason::Alone))?;
@@ -105,9 +97,9 @@ pub fn leave_beside_a_full_device(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
     let pieces = Pieces::new(rig, 2_000, 1)?;
-    let (there, source, raw) = (pieces.there, &pieces.source, filled.stream.raw());
+    let (there, raw) = (pieces.there, filled.stream.raw());
     filled.begin(0, 1)?;
-    by_kernel(&filled.stream, &pieces.requests(|at| (Side::Device(there), at), |at| (Side::Host(source), at)))?;
+    by_kernel(&filled.stream, &pieces.to_device())?;
     overtake.leave();
     filled.let_go()?;
     same_bytes("the bytes", &rig.download(there, raw)?, &pieces.expected)?;
@@ -152,6 +144,10 @@ impl Pieces {
             expected[range.clone()].copy_from_slice(&content[range]);
         }
         Ok(Pieces { pieces, there: rig.buffer_of(&vec![0; bytes])?, source: rig.pinned_of(&content)?, expected })
+    }
+
+    fn to_device(&self) -> Vec<Request> {
+        self.requests(|at| (Side::Device(self.there), at), |at| (Side::Host(&self.source), at))
     }
 
     fn requests<'a>(
