@@ -11,7 +11,7 @@ use copies::copy::Request;
 use hal::{
     Attribute, Context, Device, DevicePtr, Driver, HostAllocFlags, Launch, MemOp, Stream, StreamFlags, WaitCondition,
 };
-use shim::{Call, Native, Start};
+use overtake_shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
 use testkit::patience::Patience;
 use testkit::watchdog::guarded;
@@ -55,7 +55,7 @@ impl Application {
         let context = driver.context_create(Device(0)).unwrap();
         driver.stream_query(Stream::PER_THREAD).unwrap();
         let defaults = gpu().live().streams;
-        shim::context_made(context);
+        overtake_shim::context_made(context);
         let host = driver.host_alloc(BULK_BYTES, HostAllocFlags::PORTABLE).unwrap();
         let word = driver.host_alloc(4, HostAllocFlags::PORTABLE).unwrap();
         let device = driver.mem_alloc(BULK_BYTES).unwrap();
@@ -81,7 +81,7 @@ impl Application {
             });
             has_entered.recv().unwrap();
             scope.spawn(move || beside(gate));
-            shim::context_going(self.context);
+            overtake_shim::context_going(self.context);
             assert!(!inside.is_finished(), "the call should have lasted");
             over.send(()).unwrap();
         });
@@ -104,7 +104,7 @@ fn after_a_while(gate: Gate) {
 
 /// A call that may keep other threads out, such as freeing memory.
 fn free(entered: Sender<()>, over: Receiver<()>) {
-    let blocked = shim::about_to_block();
+    let blocked = overtake_shim::about_to_block();
     entered.send(()).unwrap();
     over.recv().unwrap();
     drop(blocked);
@@ -112,7 +112,7 @@ fn free(entered: Sender<()>, over: Receiver<()>) {
 
 /// A copy of the driver's own.
 fn copy_natively(entered: Sender<()>, over: Receiver<()>) {
-    shim::natively(|| {
+    overtake_shim::natively(|| {
         entered.send(()).unwrap();
         over.recv().unwrap();
     });
@@ -122,8 +122,8 @@ fn copy_natively(entered: Sender<()>, over: Receiver<()>) {
 fn come_and_go(entered: Sender<()>, over: Receiver<()>) {
     entered.send(()).unwrap();
     while over.try_recv().is_err() {
-        shim::freeing(DevicePtr(1 << 40));
-        drop(shim::about_to_block());
+        overtake_shim::freeing(DevicePtr(1 << 40));
+        drop(overtake_shim::about_to_block());
     }
 }
 
@@ -157,7 +157,7 @@ fn copy(driver: &dyn Driver, device: DevicePtr, host: *mut u8, bytes: u64, strea
     let (request, native) = (Request::htod(device, host, bytes), Native::asynchronous(&native));
     let call = Call { requests: &[request], stream, caller: 0, native: &native };
     // SAFETY: as above.
-    assert_eq!(unsafe { shim::copy(&call) }, 0);
+    assert_eq!(unsafe { overtake_shim::copy(&call) }, 0);
     natively.get()
 }
 
@@ -168,7 +168,7 @@ fn a_context_goes_while_other_threads_are_inside_calls() {
 }
 
 fn contexts_go() {
-    shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
+    overtake_shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
 
     for call in [free, copy_natively, come_and_go] {
         let application = Application::begin();

@@ -6,8 +6,8 @@ use std::ffi::{CString, c_void};
 use std::sync::{Arc, OnceLock};
 
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
-use shim::Start;
-use shim::table::{Table, Totals};
+use overtake_shim::Start;
+use overtake_shim::table::{Table, Totals};
 use softgpu::SoftGpu;
 
 /// Bulk, as the demand says.
@@ -43,14 +43,14 @@ struct Program {
 
 impl Program {
     fn begin() -> Program {
-        shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
+        overtake_shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
         let driver = driver();
         let context = driver.primary_context_retain(Device(0)).unwrap();
-        shim::primary_retained(Device(0), context);
+        overtake_shim::primary_retained(Device(0), context);
         driver.context_set_current(Some(context)).unwrap();
         let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP)).unwrap();
         let device = driver.mem_alloc(BYTES).unwrap();
-        let program = Program { table: shim::table(), driver, host, device };
+        let program = Program { table: overtake_shim::table(), driver, host, device };
         program.seen(BULK, program.stream(0));
         program.seen(URGENT, program.stream(0));
         program
@@ -108,7 +108,7 @@ impl Program {
         let before = self.totals();
         self.copy(stream, word(Voice::Call).unwrap_or(0));
         let after = self.totals();
-        shim::stream_going(stream);
+        overtake_shim::stream_going(stream);
         self.driver.stream_destroy(stream).unwrap();
         let (urgent, kernel) = (after.urgent_copies - before.urgent_copies, after.kernel_copies - before.kernel_copies);
         assert_eq!(urgent + kernel, 1, "{said:?}: {before:?} {after:?}");
@@ -135,5 +135,5 @@ fn each_is_heard_before_those_behind_it() {
     let first_urgent: Vec<_> = all(|index| if index == 0 { URGENT } else { BULK }).collect();
     let first_bulk: Vec<_> = all(|index| if index == 0 { BULK } else { URGENT }).collect();
     assert!(program.is_urgent(&first_urgent) && !program.is_urgent(&first_bulk));
-    shim::exiting();
+    overtake_shim::exiting();
 }

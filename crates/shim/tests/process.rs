@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use copies::copy::Request;
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, MemOp, Stream, StreamFlags, WaitCondition};
-use shim::table::{Table, Totals};
-use shim::{Call, Native, Start};
+use overtake_shim::table::{Table, Totals};
+use overtake_shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
 use testkit::patience;
 
@@ -37,7 +37,7 @@ impl Application {
     fn begin() -> Application {
         let driver = driver();
         let context = driver.primary_context_retain(Device(0)).unwrap();
-        shim::primary_retained(Device(0), context);
+        overtake_shim::primary_retained(Device(0), context);
         driver.context_set_current(Some(context)).unwrap();
         let stream = || driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
         Application {
@@ -68,7 +68,7 @@ impl Application {
         let request = Request::htod(self.device, self.host, bytes);
         let call = Call { requests: &[request], stream, caller: 0, native: &native };
         // SAFETY: as above.
-        let result = unsafe { shim::copy(&call) };
+        let result = unsafe { overtake_shim::copy(&call) };
         assert_eq!(result, 0);
         self.natively.get() > before
     }
@@ -104,16 +104,16 @@ fn totals(table: &Table) -> Totals {
 
 #[test]
 fn a_process_from_its_first_copy_to_its_last() {
-    let table = shim::table();
-    assert_eq!((table.open_text(None), shim::deployment()), (-4, None), "not started");
-    shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
+    let table = overtake_shim::table();
+    assert_eq!((table.open_text(None), overtake_shim::deployment()), (-4, None), "not started");
+    overtake_shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
     let application = Application::begin();
 
     demand_rules(table, &application);
     a_blocking_copy_has_completed(&application);
     the_program_rules(table, &application);
     the_context_goes_and_comes_again(table, &application);
-    shim::exiting();
+    overtake_shim::exiting();
     assert!(application.copy(BULK_BYTES, application.bulk, false), "exiting");
 }
 
@@ -170,9 +170,9 @@ fn the_program_rules(table: &Table, application: &Application) {
 /// The counts stay.
 fn the_context_goes_and_comes_again(table: &Table, application: &Application) {
     let counted = totals(table);
-    shim::stream_going(application.small);
+    overtake_shim::stream_going(application.small);
     application.driver.stream_destroy(application.small).unwrap();
-    shim::primary_releasing(Device(0));
+    overtake_shim::primary_releasing(Device(0));
     assert_eq!(totals(table), counted);
     assert!(application.copy(BULK_BYTES, application.bulk, false), "closed");
     wait_for("reopening", || application.driver.context_current().is_ok() && table.open_text(None) == 0);

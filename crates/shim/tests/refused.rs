@@ -10,8 +10,8 @@ use std::ffi::{CStr, c_int};
 use std::sync::{Arc, OnceLock};
 
 use hal::{Device, Driver};
+use overtake_shim::Start;
 use refused_threads::REFUSED;
-use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
 use testkit::patience::Patience;
 use testkit::watchdog::guarded;
@@ -37,7 +37,7 @@ fn live() -> Live {
 }
 
 fn open() -> (c_int, String) {
-    let table = shim::table();
+    let table = overtake_shim::table();
     // SAFETY: null stands for no options; the text is NUL-terminated and valid until the thread's next failure.
     unsafe { ((table.open)(std::ptr::null()), CStr::from_ptr((table.last_error)()).to_string_lossy().into_owned()) }
 }
@@ -50,7 +50,7 @@ fn a_system_without_threads() {
 
 fn open_and_close() {
     let driver: Arc<dyn Driver> = Arc::new(gpu().clone());
-    shim::start(Start { driver: || Ok(Arc::new(gpu().clone())), deployment: c"preload", calls: Vec::new });
+    overtake_shim::start(Start { driver: || Ok(Arc::new(gpu().clone())), deployment: c"preload", calls: Vec::new });
     let context = driver.context_create(Device(0)).unwrap();
     driver.stream_query(hal::Stream::PER_THREAD).unwrap();
     let before = live();
@@ -73,7 +73,7 @@ fn open_and_close() {
 
     // Closing takes a thread where there is one.
     REFUSED.set(1);
-    shim::context_going(context);
+    overtake_shim::context_going(context);
     assert_eq!((REFUSED.get(), live(), threads()), (0, before, Vec::new()));
 
     // A context that is not current when it is heard of is opened on a thread of its own. A new one is tried again.
@@ -82,9 +82,9 @@ fn open_and_close() {
     let before = live();
     driver.context_set_current(Some(context)).unwrap();
     REFUSED.set(1);
-    shim::context_made(other);
+    overtake_shim::context_made(other);
     driver.context_set_current(Some(other)).unwrap();
     assert_eq!((REFUSED.get(), open().0), (0, 0), "{}", open().1);
-    shim::context_going(other);
+    overtake_shim::context_going(other);
     assert_eq!((live(), threads()), (before, Vec::new()));
 }

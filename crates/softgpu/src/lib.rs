@@ -34,7 +34,7 @@
 //! ```
 //! use hal::Driver;
 //!
-//! let gpu = softgpu::SoftGpu::builder().build();
+//! let gpu = overtake_softgpu::SoftGpu::builder().build();
 //! let context = gpu.primary_context_retain(hal::Device(0)).unwrap();
 //! gpu.context_set_current(Some(context)).unwrap();
 //! let memory = gpu.mem_alloc(1 << 20).unwrap();

@@ -1,6 +1,6 @@
 //! The thread of a free-running clock. One test only, because it counts the threads of its process.
 
-use softgpu::{Clock, SoftGpu};
+use overtake_softgpu::{Clock, SoftGpu};
 use testkit::patience::wait_for;
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hal::{Code, Event, Function, Launch, MemOp, Stream, Wait, WaitCondition};
-use softgpu::{BUILTIN_PTX, Connections};
+use overtake_softgpu::{BUILTIN_PTX, Connections};
 
 use crate::facts::{Direction, Hang, Map};
 use crate::rig::{KIB, Random, Rig, SMALL};

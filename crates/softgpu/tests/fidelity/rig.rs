@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use hal::{
     Context, Device, DevicePtr, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, WaitCondition,
 };
-use softgpu::{Connections, Payload, SoftGpu};
+use overtake_softgpu::{Connections, Payload, SoftGpu};
 
 use crate::facts::Direction;
 

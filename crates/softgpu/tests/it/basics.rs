@@ -6,7 +6,7 @@ use hal::{
     Code, ContextFlags, Device, Driver, EventFlags, HostAllocFlags, MemOp, Nanos, Stream, StreamFlags, Wait,
     WaitCondition,
 };
-use softgpu::SoftGpu;
+use overtake_softgpu::SoftGpu;
 
 const MIB: u64 = 1 << 20;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::support::{MIB, Pinned, download, enter, launch, stream, upload, wait_for};
 use hal::{Driver, MemOp, Nanos, Wait};
+use overtake_softgpu::{Clock, Io, KernelSpec, Running, SoftGpu, Step};
 use patience::wait_for as eventually;
-use softgpu::{Clock, Io, KernelSpec, Running, SoftGpu, Step};
 use testkit::patience;
 
 const HASTY_PTX: &str = ".version 7.0\n.target sm_70\n.entry hasty(.param .u64 a) {}\n";

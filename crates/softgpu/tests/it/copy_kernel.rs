@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Nanos, Stream, StreamFlags};
-use softgpu::SoftGpu;
+use overtake_softgpu::SoftGpu;
 
 const PTX: &str = include_str!("../../../../copies/src/kernel/copy.ptx");
 const KIB: u64 = 1 << 10;

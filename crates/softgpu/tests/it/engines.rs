@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, enter, stream, upload};
 use hal::{Driver, EventFlags, MemOp, Nanos, Stream};
-use softgpu::{Payload, SoftGpu};
+use overtake_softgpu::{Payload, SoftGpu};
 
 fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, [Stream; 2]) {
     let gpu = SoftGpu::builder().payload(Payload::TimingOnly).build();
@@ -132,7 +132,7 @@ fn turns(small_streams: usize, copies: usize) -> String {
         gpu.mem_op(small, MemOp::write32(word, 1)).unwrap();
     }
     gpu.context_synchronize().unwrap();
-    let name = |entry: softgpu::TraceEntry| match (entry.stream == bulk, entry.engine.is_some()) {
+    let name = |entry: overtake_softgpu::TraceEntry| match (entry.stream == bulk, entry.engine.is_some()) {
         (true, true) => 'B',
         (true, false) => 'b',
         (false, true) => 'U',

@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, download, enter, stream, upload, wait_for};
 use hal::{Code, Device, Driver, MemOp, Nanos};
-use softgpu::{Direction, Fault, SoftGpu};
+use overtake_softgpu::{Direction, Fault, SoftGpu};
 
 fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, hal::Stream) {
     let gpu = SoftGpu::builder().build();
@@ -105,7 +105,7 @@ fn a_delayed_engine_holds_its_own_direction_only() {
 
 #[test]
 fn the_environment_plans_faults_too() {
-    let variables = |name: &str| (name == softgpu::FAULTS).then(|| "cuMemAlloc_v2:1=2".to_owned());
+    let variables = |name: &str| (name == overtake_softgpu::FAULTS).then(|| "cuMemAlloc_v2:1=2".to_owned());
     let gpu = SoftGpu::builder().environment_from(variables).unwrap().build();
     enter(&gpu);
     assert_eq!(gpu.mem_alloc(1).unwrap_err().code(), Code::OUT_OF_MEMORY);

@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, download, enter, stream, upload};
 use hal::{CaptureMode, Code, Driver, EventFlags, GraphExec, Stream, StreamFlags};
-use softgpu::{Payload, SoftGpu};
+use overtake_softgpu::{Payload, SoftGpu};
 
 const BYTES: u64 = 32 * MIB;
 

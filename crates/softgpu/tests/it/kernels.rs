@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, enter, kernel, launch, stream, upload};
 use hal::{Code, DevicePtr, Driver};
-use softgpu::{BUILTIN_PTX, Direction, Io, KernelSpec, Running, SoftGpu, Step};
+use overtake_softgpu::{BUILTIN_PTX, Direction, Io, KernelSpec, Running, SoftGpu, Step};
 
 /// A kernel that copies over a link in one move, as its parameters say.
 struct Mover {

@@ -1,7 +1,7 @@
 //! A million stream operations: memory use does not grow once everything has completed.
 
 use hal::{DevicePtr, Driver, EventFlags, HostAllocFlags, MemOp, Stream, StreamFlags, WaitCondition};
-use softgpu::{Live, SoftGpu};
+use overtake_softgpu::{Live, SoftGpu};
 
 const ROUNDS: u64 = 125_000;
 
@@ -27,7 +27,7 @@ fn without_counts(live: Live) -> Live {
 
 #[test]
 fn a_million_operations_leave_nothing_behind() {
-    let gpu = SoftGpu::builder().payload(softgpu::Payload::TimingOnly).build();
+    let gpu = SoftGpu::builder().payload(overtake_softgpu::Payload::TimingOnly).build();
     let context = gpu.primary_context_retain(hal::Device(0)).unwrap();
     gpu.context_set_current(Some(context)).unwrap();
     let streams = [(); 2].map(|()| gpu.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{MIB, Pinned, enter, stream};
 use hal::{DevicePtr, Driver, Stream};
-use softgpu::{Payload, SoftGpu};
+use overtake_softgpu::{Payload, SoftGpu};
 
 /// The model may be this far from a measurement.
 const WITHIN: f64 = 0.15;

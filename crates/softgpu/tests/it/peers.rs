@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, kernel, launch, stream, upload};
 use hal::{Code, Context, Device, DevicePtr, Driver, EventFlags, Stream};
-use softgpu::{Parameters, Payload, SoftGpu};
+use overtake_softgpu::{Parameters, Payload, SoftGpu};
 
 const BULK: u64 = 64 * MIB;
 

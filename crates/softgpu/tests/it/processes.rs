@@ -2,7 +2,7 @@
 
 use crate::support::{MIB, Pinned, download, enter, stream, upload};
 use hal::{Code, Device, DevicePtr, Driver};
-use softgpu::SoftGpu;
+use overtake_softgpu::SoftGpu;
 
 #[test]
 fn a_process_sees_nothing_of_another() {
@@ -22,7 +22,7 @@ fn a_process_sees_nothing_of_another() {
 
 #[test]
 fn a_slice_of_one_process_is_not_the_others() {
-    let gpu = SoftGpu::builder().payload(softgpu::Payload::TimingOnly).build();
+    let gpu = SoftGpu::builder().payload(overtake_softgpu::Payload::TimingOnly).build();
     let other = gpu.process();
     enter(&gpu);
     let (bulk, device) = (Pinned::new(&gpu, MIB), gpu.mem_alloc(MIB).unwrap());

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, MemOp, Stream, StreamFlags, WaitCondition};
-use softgpu::{BUILTIN_PTX, SoftGpu};
+use overtake_softgpu::{BUILTIN_PTX, SoftGpu};
 
 pub const MIB: u64 = 1 << 20;
 

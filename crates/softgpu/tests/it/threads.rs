@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::{MIB, Pinned, enter, stream, upload, wait_for};
 use hal::{Code, Driver, Nanos, Wait};
-use softgpu::SoftGpu;
+use overtake_softgpu::SoftGpu;
 
 fn ready() -> (SoftGpu, Arc<dyn Driver>) {
     let gpu = SoftGpu::builder().build();
@@ -238,7 +238,7 @@ fn the_same_program_takes_the_same_time_twice() {
 
 /// A thread frees memory while bulk is on its way. Returns how long a small copy of another thread takes to submit.
 fn copy_beside_a_free_us(keeps_out: bool) -> f64 {
-    let mut parameters = softgpu::Parameters::default();
+    let mut parameters = overtake_softgpu::Parameters::default();
     parameters.host.waits_keep_others_out = keeps_out;
     let gpu = SoftGpu::builder().parameters(parameters).build();
     enter(&gpu);

@@ -8,8 +8,8 @@ use std::thread::ThreadId;
 
 use crate::support::{Pinned, enter, stream};
 use hal::{Driver, HostThread, MemOp, Nanos, Wait};
+use overtake_softgpu::SoftGpu;
 use patience::Patience;
-use softgpu::SoftGpu;
 use testkit::patience;
 
 fn ready() -> (SoftGpu, Arc<dyn Driver>) {

@@ -1,7 +1,7 @@
 //! 64 small copies at once.
 
 use hal::{Event, Stream};
-use softgpu::Connections;
+use overtake_softgpu::Connections;
 
 use super::Figures;
 use super::feeder::Feeder;

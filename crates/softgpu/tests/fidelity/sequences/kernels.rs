@@ -1,7 +1,7 @@
 //! The copy kernel of the library.
 
 use hal::{Function, Launch, Stream};
-use softgpu::Connections;
+use overtake_softgpu::Connections;
 
 use super::Figures;
 use super::feeder::Feeder;

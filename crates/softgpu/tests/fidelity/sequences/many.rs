@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hal::{Event, Function, Launch, Stream};
-use softgpu::{BUILTIN_PTX, Connections};
+use overtake_softgpu::{BUILTIN_PTX, Connections};
 
 use super::Figures;
 use super::feeder::walk;

@@ -7,7 +7,7 @@ mod many;
 mod processes;
 
 use hal::{EventFlags, Launch, MemOp};
-use softgpu::{BUILTIN_PTX, Connections};
+use overtake_softgpu::{BUILTIN_PTX, Connections};
 
 use crate::facts::{Direction, Row};
 use crate::rig::{BULK, KIB, Random, Rig, SMALL, p50};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use softgpu::Connections;
+use overtake_softgpu::Connections;
 
 use super::Figures;
 use crate::facts::{Direction, Row};
