@@ -194,7 +194,7 @@ impl Arrays {
     ///
     /// [`Replay::on`]: overtake_tasks::task::Replay::on
     pub fn choose(&self, uses: impl KernelArguments) -> Result<u8, Error> {
-        Ok(self.store.choose(u8::MAX, &uses.claims(), &[], &[])?.device)
+        self.store.choose(u8::MAX, &uses.claims(), &[])
     }
 
     /// Waits until all computations and transfers have ended, including those that open guards hold back. Functions of
@@ -211,7 +211,7 @@ impl Arrays {
     /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> DataStatistics {
-        self.store.counts.statistics()
+        *hal::locks::lock(&self.store.counts)
     }
 
     /// The measured times of device computations that have ended, by kernel, bytes and device, if

@@ -12,7 +12,6 @@ use smallvec::SmallVec;
 use crate::claim::Claim;
 use crate::order::InOrder;
 use crate::record::{Memory, Node};
-use crate::statistics::count;
 use crate::store::Store;
 
 const UNWRITTEN: &str = "it reads bytes of an array that no task has written: write them before, or use `discard` or \
@@ -38,8 +37,6 @@ pub(super) struct Submission<'s> {
     pub claims: &'s [Claim],
     /// The tasks that it comes after besides.
     pub after: &'s [Handle],
-    /// The one that it goes on behind in its stream.
-    pub behind: Option<&'s Handle>,
     /// The time that it takes, as far as that is known; else 0.
     pub expected_ns: u64,
 }
@@ -53,7 +50,7 @@ impl<'s> Submission<'s> {
         place: Location,
         claims: &'s [Claim],
     ) -> Submission<'s> {
-        Submission { store, name, priority, place, claims, after: &[], behind: None, expected_ns: 0 }
+        Submission { store, name, priority, place, claims, after: &[], expected_ns: 0 }
     }
 }
 
@@ -110,7 +107,7 @@ impl Submission<'_> {
         for claim in self.claims.iter().filter(|claim| claim.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
             let needs = claim.record.needs(&claim.bytes, self.place);
-            count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
+            hal::locks::lock(&self.store.counts).shared += u64::from(!needs.arrivals.is_empty());
             if let Some(rank) = rank {
                 needs.arrivals.iter().for_each(|node| rank.raise(held.graph(), node.0.node()));
             }
@@ -158,7 +155,7 @@ impl Submission<'_> {
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
         let first = before.iter().chain(self.after).chain(&self.store.entry);
-        builder.priority(self.priority).after(first).behind(self.behind).append_in(held, &accesses)
+        builder.priority(self.priority).after(first).append_in(held, &accesses)
     }
 
     /// Refuses the task where there is no room for it behind these.
@@ -167,7 +164,7 @@ impl Submission<'_> {
         let own = before.iter().chain(self.after).chain(&self.store.entry).filter(|task| shared.has(task));
         let nodes: Vec<_> = own.map(Handle::node).collect();
         let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
-        let edges = held.graph().would_follow(&nodes, &accesses)?.len() + usize::from(self.behind.is_some());
+        let edges = held.graph().would_follow(&nodes, &accesses)?.len();
         if held.graph().has_room(1, edges) { Ok(()) } else { Err(Refused::WouldBlock.into()) }
     }
 
