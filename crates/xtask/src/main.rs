@@ -17,6 +17,7 @@ mod planted;
 mod ptx;
 mod rules;
 mod scratch;
+mod site;
 mod tidy;
 mod wheels;
 
@@ -60,6 +61,8 @@ Chores:
   planted --table   write planted.md
   ptx               have the ptxas of CUDA 12.1 (fetched with pip) translate every PTX text of the tree: 1 if it refuses
                     one, 0 with `skipped: …` if pip cannot fetch
+  site              build the documentation's site from the pages that docs/SUMMARY.md lists, with mdBook, and check its
+                    links; `skipped: …` without mdBook
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
                     store the output of `overtake bench --json` or of a script of benches/gpu as a run in the archive of
                     its question (reports/QUESTION/raw.tar.gz), and fill the pages anew; a text needs --question, and
@@ -120,6 +123,7 @@ fn run(words: &[&str]) -> Outcome {
         ["headline"] => headline::run(&root(), Mode::Write),
         ["headline", "--check"] => headline::run(&root(), Mode::Check),
         ["ptx"] => ptx::run(&root()),
+        ["site"] => site::run(&root()),
         ["store-run", words @ ..] => store::run(&root(), words),
         ["fuzz", options @ ..] => fuzz::run(&root(), options),
         ["tidy"] => tidy::run(&root()),

@@ -61,7 +61,7 @@ fn included(line: &str) -> Option<&str> {
 }
 
 /// A path relative to the folder of the file `name`, from the root of the repository.
-fn beside(name: &str, link: &str) -> String {
+pub fn beside(name: &str, link: &str) -> String {
     let mut path = PathBuf::new();
     for part in Path::new(name).parent().unwrap_or(Path::new("")).join(link).components() {
         match part {
