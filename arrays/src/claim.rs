@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use graph::{Access, Location, Locations, Mode, Use};
+use hal::Nanos;
 
 use crate::operator::Reducer;
 use crate::record::{Kept, Memory, Node, Record, State};
@@ -16,6 +17,8 @@ pub struct Claim {
     pub(super) mode: Mode,
     /// Of a reduction.
     pub(super) reducer: Option<Reducer>,
+    /// It waits for room on a full device until then.
+    pub(super) room_until: Option<Nanos>,
     /// A view of the array, as long as a computation is described: its memory is given to nobody meanwhile.
     pub(super) _view: Option<Arc<()>>,
 }
@@ -23,7 +26,7 @@ pub struct Claim {
 impl Claim {
     /// Of these bytes, for the library itself.
     pub(super) fn of(record: Arc<Record>, bytes: Range<u64>, mode: Mode) -> Claim {
-        Claim { record, bytes, mode, reducer: None, _view: None }
+        Claim { record, bytes, mode, reducer: None, room_until: None, _view: None }
     }
 
     /// The same of all bytes.

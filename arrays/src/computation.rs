@@ -202,18 +202,22 @@ impl<'c> Computation<'c> {
     }
 
     /// The same, but if the dispatcher is full it waits until tasks have ended, as [`TaskBuilder::submit_when_room`].
+    /// For room on a full device it waits as long as it takes too; [`Computation::submit`] waits 60 s for that.
     pub fn submit_when_room(self) -> Result<Handle, Error> {
         let refuse = |asked: Computation<'_>| Err(Error::NoRoomInside { task: format!("{:?}", asked.name) });
         self.submit_by(None)?.or_else(refuse)
     }
 
-    /// The same with a timeout, as [`TaskBuilder::submit_within`].
+    /// The same with a timeout, as [`TaskBuilder::submit_within`]. If the device is still full then, it fails with
+    /// [`Error::TimedOut`].
     pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
         let deadline = self.store.tasks.within().deadline(span);
         self.submit_by(Some(deadline))
     }
 
     fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, Computation<'c>>, Error> {
+        let room_until = Some(deadline.unwrap_or(Nanos(u64::MAX)));
+        self.claims.iter_mut().for_each(|claim| claim.room_until = room_until);
         loop {
             match self.try_submit(true) {
                 Err(Error::Refused(Refused::WouldBlock)) => {}

@@ -110,7 +110,7 @@ impl Residents {
     }
 }
 
-/// A submission that finds no room waits for so long.
+/// A submission that finds no room waits for so long, unless its caller says how long.
 pub(super) const ROOM_WITHIN: Nanos = Nanos::from_ms(60_000);
 /// A thread for whose own accesses all waits is told so when nothing has gone for so long: memory of work that has
 /// ended goes a moment later.

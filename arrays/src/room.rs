@@ -13,13 +13,17 @@ use crate::record::Record;
 use crate::resident::{LOOK_EVERY, ROOM_WITHIN, Residents, STILL_FOR};
 use crate::store::Store;
 
+const FULL: &str = "the device is full, and the time is over in which arrays were to leave it: wait longer, drop arrays, \
+                    or end accesses to them";
+
 impl Store {
     /// Allocates device memory for all of these arrays at once, evicting others if necessary, and on the host for
     /// bytes that come through it.
     pub fn make_room(&self, claims: &[Claim], device: u8, priority: Priority) -> Result<(), Error> {
         let (place, residents) = (Location::Device(device), &self.residents[usize::from(device)]);
         let host = self.tasks.within().driver().host();
-        let deadline = host.now() + ROOM_WITHIN;
+        let deadline = claims.iter().filter_map(|claim| claim.room_until).min();
+        let deadline = deadline.unwrap_or_else(|| host.now() + ROOM_WITHIN);
         let mut still: Option<(u64, Nanos)> = None;
         for claim in claims {
             loop {
@@ -29,7 +33,7 @@ impl Store {
                     ensured => break ensured?,
                 };
                 // A function of a task must not wait: it may be the one that the others wait for.
-                if self.tasks.within().is_inside() || host.now() >= deadline {
+                if self.tasks.within().is_inside() {
                     return Err(refused.into());
                 }
                 if residents.trim()? > 0 {
@@ -41,8 +45,11 @@ impl Store {
                     None if self.has_others(claims, device) || residents.gone() != gone => {}
                     None => return Err(refused.into()),
                 }
-                let own = self.waits_for_this_thread(residents)?;
                 let now = host.now();
+                if now >= deadline {
+                    return Err(Error::TimedOut { why: format!("{FULL}: {refused}") });
+                }
+                let own = self.waits_for_this_thread(residents)?;
                 still = own.as_ref().map(|_| still.filter(|(then, _)| *then == gone).unwrap_or((gone, now)));
                 if let Some(error) = own.filter(|_| still.is_some_and(|(_, since)| now.since(since) >= STILL_FOR)) {
                     return Err(error);

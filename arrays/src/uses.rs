@@ -3,9 +3,12 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use graph::{Mode, Priority};
+#[cfg(doc)]
+use overtake_tasks::task::Error;
 
 use crate::array::Array;
 use crate::claim::Claim;
@@ -20,6 +23,7 @@ pub struct Use<'a, R: Right> {
     elements: Range<usize>,
     mode: Mode,
     pub(super) priority: Priority,
+    room_within: Option<Duration>,
     right: PhantomData<R>,
 }
 
@@ -95,7 +99,14 @@ pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
 
 impl<'a, R: Right> Use<'a, R> {
     fn new(array: &'a Array<R::Element>, mode: Mode) -> Use<'a, R> {
-        Use { array, elements: array.elements(), mode, priority: Priority::LOWEST, right: PhantomData }
+        Use {
+            array,
+            elements: array.elements(),
+            mode,
+            priority: Priority::LOWEST,
+            room_within: None,
+            right: PhantomData,
+        }
     }
 
     /// The same of these elements only, counted from the first of the array.
@@ -118,6 +129,14 @@ impl<'a, R: Right> Use<'a, R> {
         self
     }
 
+    /// The longest wait for room on a full device, in the host's time: of [`Use::to_device`], [`Use::freeze`] and
+    /// [`Use::lend`]. They fail with [`Error::TimedOut`] then. The default is 60 s. Computations have a timeout of
+    /// their own ([`crate::Computation::submit_within`]).
+    pub fn room_within(mut self, span: Duration) -> Use<'a, R> {
+        self.room_within = Some(span);
+        self
+    }
+
     pub(super) fn count(&self) -> usize {
         self.elements.len()
     }
@@ -133,6 +152,7 @@ impl<'a, R: Right> Use<'a, R> {
         let is_token = self.array.is_token();
         let bytes = if is_token { 0..1 } else { self.elements.start as u64 * size..self.elements.end as u64 * size };
         let (record, view) = (Arc::clone(&self.array.record), Some(self.array.as_view()));
-        Claim { _view: view, ..Claim::of(record, bytes, self.mode) }
+        let room_until = self.room_within.map(|span| record.store.tasks.within().deadline(span));
+        Claim { room_until, _view: view, ..Claim::of(record, bytes, self.mode) }
     }
 }

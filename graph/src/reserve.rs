@@ -34,6 +34,7 @@ impl Graph {
         self.edges.give_back_room();
         self.nodes.describe(node, spec);
         self.raise(node, spec.priority);
+        self.lower(node);
         self.nodes[node].poison = self.nodes[node].poison.or(cause);
         self.follow(node, spec.after, spec.kind);
         self.drop_reference(node, self.is_usual);

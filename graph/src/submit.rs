@@ -106,6 +106,7 @@ impl Graph {
         slot.references += spec.references;
         slot.held += spec.references;
         self.raise(node, spec.priority);
+        self.lower(node);
         self.count_edges_anew(node);
         self.follow(node, spec.after, spec.kind);
         Ok(())
@@ -168,7 +169,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Gives a node another priority of its own. Its predecessors inherit it.
+    /// Gives a node another priority of its own. Its predecessors inherit it. One that is described later, by
+    /// [`Graph::fill`] or [`Graph::append_reserved`], has that of its description from then on.
     ///
     /// # Errors
     ///

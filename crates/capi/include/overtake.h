@@ -158,7 +158,7 @@ struct overtake_admission;
 #define OVERTAKE_ERROR_STUCK (-15)
 
 /**
- * The time of the call is over, and nothing has changed.
+ * The time of the call is over; overtake_last_error tells what it waited for. Nothing has been submitted.
  */
 #define OVERTAKE_ERROR_TIMEOUT (-16)
 
@@ -984,6 +984,11 @@ struct overtake_access_spec {
      * The number of elements; 0 is all from the first on.
      */
     size_t count;
+    /**
+     * How long the call waits for room on a full device: nanoseconds, or OVERTAKE_FOR_EVER; 0 is 60 s. It fails with
+     * OVERTAKE_ERROR_TIMEOUT then.
+     */
+    int64_t room_timeout_ns;
 };
 
 /**
@@ -1117,7 +1122,8 @@ struct overtake_computation_spec {
      */
     size_t after_count;
     /**
-     * As in struct overtake_task_spec.
+     * As in struct overtake_task_spec. It is also how long overtake_compute waits for room on a full device, where 0
+     * is 60 s; it fails with OVERTAKE_ERROR_TIMEOUT then.
      */
     int64_t room_timeout_ns;
 };

@@ -266,6 +266,8 @@ namespace detail {
 
 /* A negative span is one that has passed. */
 inline std::int64_t timeout(std::chrono::nanoseconds span) noexcept { return span.count() < 0 ? 0 : span.count(); }
+/* The same for room on a device, where 0 is the default. */
+inline std::int64_t room_timeout(std::chrono::nanoseconds span) noexcept { return span.count() < 1 ? 1 : span.count(); }
 
 /* Runs a function of the program's. An exception becomes the failure of the task, with its text. */
 template <typename Function> int guarded(Function &&function) noexcept

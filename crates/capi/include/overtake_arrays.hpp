@@ -88,8 +88,10 @@ public:
     access<T> change() const { return {array_, spec(use::write), count_}; }
     /* All are written: nothing is copied. */
     access<T> overwrite() const { return {array_, spec(use::discard), count_}; }
-    /* Has the elements copied to the host, or to a device, before they are asked for there. */
-    task bring(std::optional<unsigned> device = std::nullopt, int priority = 0) const
+    /* Has the elements copied to the host, or to a device, before they are asked for there. It waits so long for room
+     * on a full device: then the error is OVERTAKE_ERROR_TIMEOUT. */
+    task bring(std::optional<unsigned> device = std::nullopt, int priority = 0,
+               std::chrono::nanoseconds room = std::chrono::seconds(60)) const
     {
         overtake_access_spec wanted = spec(use::read);
         overtake_task *handle = nullptr;
@@ -97,15 +99,18 @@ public:
         wanted.priority = priority;
         wanted.is_on_device = device.has_value();
         wanted.device = device.value_or(0);
+        wanted.room_timeout_ns = detail::room_timeout(room);
         check(overtake_array_bring(array_, &wanted, &handle));
         return task(handle);
     }
-    /* The elements on a device, for code outside. */
-    access<T> on_device(use mode, unsigned device = 0) const
+    /* The elements on a device, for code outside. It waits for room as bring. */
+    access<T> on_device(use mode, unsigned device = 0,
+                        std::chrono::nanoseconds room = std::chrono::seconds(60)) const
     {
         overtake_access_spec wanted = spec(mode);
         wanted.is_on_device = 1;
         wanted.device = device;
+        wanted.room_timeout_ns = detail::room_timeout(room);
         return {array_, wanted, count_};
     }
 
@@ -318,10 +323,12 @@ public:
         return *this;
     }
     task submit() { return submit_waiting(0); }
-    /* Waits for room in a full dispatcher. In the function of a task that is refused. */
+    /* Waits for room in a full dispatcher, and on a full device, for which submit() waits for 60 s. In the function of
+     * a task that is refused. */
     task submit_when_room() { return submit_waiting(OVERTAKE_FOR_EVER); }
-    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK. */
-    task submit_within(std::chrono::nanoseconds span) { return submit_waiting(detail::timeout(span)); }
+    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK, or OVERTAKE_ERROR_TIMEOUT if it is the
+     * device that is full. */
+    task submit_within(std::chrono::nanoseconds span) { return submit_waiting(detail::room_timeout(span)); }
 
 private:
     computation(overtake_arrays *arrays, std::string name) : arrays_(arrays), name_(std::move(name))

@@ -354,7 +354,7 @@ const HEADERS: [(&str, &str); 7] = [
 ];
 
 /// Programs that run with the shared library, and with the static one and sanitizers.
-const ALL: [&str; 15] = [
+const ALL: [&str; 16] = [
     "copies.c",
     "queue.c",
     "bounds.c",
@@ -366,6 +366,7 @@ const ALL: [&str; 15] = [
     "ends.c",
     "tasks.cpp",
     "arrays.c",
+    "room.c",
     "arrays.cpp",
     "frames.cpp",
     "pipelines.c",

@@ -32,7 +32,6 @@ mod sleepers;
 pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
-mod trail;
 mod turn;
 mod visit;
 mod waits;

@@ -95,6 +95,11 @@ pub enum Error {
         /// The task.
         task: String,
     },
+    /// The time of the call is over.
+    TimedOut {
+        /// What it waited for, and the cure.
+        why: String,
+    },
     /// The process is the child of a fork. The threads that run tasks are not in it.
     Forked,
     /// A driver call.
@@ -145,6 +150,7 @@ impl fmt::Display for Error {
             Error::Forked => {
                 write!(f, "this process is the child of a fork, and has no threads for tasks: open a dispatcher in it")
             }
+            Error::TimedOut { why } => write!(f, "{why}"),
             Error::Driver(error) => write!(f, "{error}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hal::{Code, Device, Nanos};
 use overtake::data::{Array, ArrayOptions, read, read_write};
@@ -172,6 +173,31 @@ pub fn behind_the_access_of_another(rig: &Rig) -> Outcome {
     double(&bed, &five)?;
     let one = rig.join(other)?;
     same("the values", &[one.read()?[COUNT - 1], five.read()?[0]], &[4.0, 10.0])
+}
+
+/// No array can leave the device. Calls that need room there end when their time is over, and have submitted nothing.
+pub fn as_long_as_the_caller_says(rig: &Rig) -> Outcome {
+    let (bed, host) = (small(rig, 1)?, rig.driver().host());
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    let held = raw::add(&bed, "held", &one, &one, &one).held().submit()?;
+    let nodes = bed.dispatcher.graph_statistics().nodes;
+    let (begun, span) = (host.now(), Duration::from_millis(20));
+    let told = [
+        raw::add(&bed, "five", &five, &five, &five).submit_within(span).map(|_| ()),
+        read(&five).room_within(span).to_device().map(drop),
+        read(&five).room_within(span).freeze(0).map(drop),
+        read_write(&five).room_within(span).lend(0).map(drop),
+    ];
+    let waited = host.now().since(begun);
+    for told in &told {
+        let is_late = |error: &Error| matches!(error, Error::TimedOut { why } if why.contains("the device is full"));
+        ensure!(told.as_ref().is_err_and(is_late), "{told:?}");
+    }
+    ensure!(waited >= Nanos::from_ms(80) && waited < Nanos::from_ms(10_000), "it has waited {waited}");
+    same("nodes that were submitted", &bed.dispatcher.graph_statistics().nodes, &nodes)?;
+    held.release()?;
+    raw::add(&bed, "five", &five, &five, &five).submit_when_room()?;
+    same("the values", &[one.read()?[0], five.read()?[COUNT - 1]], &[2.0, 10.0])
 }
 
 /// An array that has left the second device is not there any more: it comes back from the host.

@@ -327,9 +327,12 @@ class Array:
     def change(self, first: int = 0, count: int = 0, *, priority: int = 0) -> _Access[memoryview]: ...
     def overwrite(self, first: int = 0, count: int = 0, *, priority: int = 0) -> _Access[memoryview]: ...
     def on_device(
-        self, use: Callable[[Array], Use] | None = None, device: int = 0, stream: Any = None, *, priority: int = 0
+        self, use: Callable[[Array], Use] | None = None, device: int = 0, stream: Any = None, *, priority: int = 0,
+        room_timeout: float | None = 60,
     ) -> _Access[View]: ...
-    def bring(self, device: int | None = None, priority: int = 0) -> Task[None]: ...
+    def bring(
+        self, device: int | None = None, priority: int = 0, room_timeout: float | None = 60
+    ) -> Task[None]: ...
     def view(self, first: int, shape: _Shape) -> Array: ...
     def release(self) -> None: ...
 
@@ -349,7 +352,7 @@ class Kernel:
         block: _Shape,
         shared_bytes: int = 0,
         name: str | None = None,
-        room_timeout: float | None = 0,
+        room_timeout: float | None = 60,
         *,
         priority: int = 0,
         on: int | None = None,

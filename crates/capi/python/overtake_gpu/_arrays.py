@@ -52,7 +52,7 @@ _AdoptSpec = calls.structure(
 _AccessSpec = calls.structure(
     "_AccessSpec",
     *[("mode", ctypes.c_int), ("priority", ctypes.c_int), ("is_on_device", _number), ("device", _number)],
-    *[("reserved", _number), ("first", _size), ("count", _size)],
+    *[("reserved", _number), ("first", _size), ("count", _size), ("room_timeout_ns", ctypes.c_int64)],
 )
 _ComputationSpec = calls.structure(
     "_ComputationSpec",
@@ -97,12 +97,17 @@ class Access(calls.Owner):
 
     _freed_by = "access_close"
 
-    def __init__(self, use, device=None, priority=0, stream=None):
+    def __init__(self, use, device=None, priority=0, stream=None, room_timeout=uses.ROOM_TIMEOUT):
         super().__init__()
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, memory = use, stream, _pointer()
-        self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
+
+        def open_it(timeout_ns):
+            spec.room_timeout_ns = max(1, timeout_ns)  # 0 would be the library's own default
+            self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
+
+        calls.with_room(room_timeout, open_it)
         calls.raise_interrupt()  # before the block begins
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
@@ -209,13 +214,19 @@ class Array(calls.Owner):
         """An access on a device, for another library: `with array.on_device() as view: torch.from_dlpack(view)`. It
         is `overtake_gpu.read`, unless `use` is another way in which the library uses the elements. `stream`, an object
         with `synchronize`, is waited for at the end of the block. While it only reads, computations that would write
-        are refused."""
+        are refused. `room_timeout` is as for `Arrays.launch`."""
         return Access((use or read)(self), device, stream=stream, **options)
 
-    def bring(self, device=None, priority=0):
-        """Has the elements copied to a device, or to the host, before they are asked for there."""
+    def bring(self, device=None, priority=0, room_timeout=uses.ROOM_TIMEOUT):
+        """Has the elements copied to a device, or to the host, before they are asked for there. `room_timeout` is as for
+        `Arrays.launch`."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
-        return base.Task("array_bring", self._handle, spec)
+
+        def submit(timeout_ns):
+            spec.room_timeout_ns = max(1, timeout_ns)
+            return base.Task("array_bring", self._handle, spec)
+
+        return calls.with_room(room_timeout, submit)
 
     def view(self, first, shape):
         """Elements from `first` on as an array of this shape: uses of both are uses of the same memory."""
@@ -327,7 +338,8 @@ class Arrays(calls.Owner):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
         Its work goes in `lane.stream`. A library that takes a view by DLPack may use a stream of its own: that waits
         for the lane, and the lane for it. Options: `priority`; `on`, the device; `after`, tasks that it comes after
-        besides; `held`, a number of references; `retries`; `room_timeout`, as for `overtake_gpu.Tasks`."""
+        besides; `held`, a number of references; `retries`; `room_timeout`, for how many seconds the call waits for room,
+        on a full device and in a full dispatcher: 60, or None for as long as it takes."""
         def given(handle, addresses, _):
             lane = base.Lane(handle)
             device = lane.device
@@ -362,7 +374,7 @@ class Arrays(calls.Owner):
                 text = f"{name} takes uses of arrays, such as overtake_gpu.read(array): {type(use).__name__} is none"
                 raise TypeError(text)
         arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
-        room_timeout = options.pop("room_timeout", 0)
+        room_timeout = options.pop("room_timeout", uses.ROOM_TIMEOUT)
         spec = self.spec_of(name, arguments, **options)
         spec.launch, spec.run, spec.free_data = launch, run, calls.free_kept
 
@@ -382,14 +394,13 @@ class Arrays(calls.Owner):
         spec.after, spec.after_count = base.handles_of(after)
         return spec
 
-    def submit(self, spec, work, room_timeout=0, keep=lambda: None):
-        for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
+    def submit(self, spec, work, room_timeout=uses.ROOM_TIMEOUT, keep=lambda: None):
+        def submit(timeout_ns):
+            spec.room_timeout_ns = max(1, timeout_ns)  # 0 would be the library's own default, which Ctrl-C does not end
             keep()
-            try:
-                return base.Task("compute", self._handle, spec, work=work, name=spec.name.decode())
-            except Error as error:
-                if is_last or error.code != calls.WOULD_BLOCK:
-                    raise
+            return base.Task("compute", self._handle, spec, work=work, name=spec.name.decode())
+
+        return calls.with_room(room_timeout, submit)
 
     def wait(self, timeout=None):
         """Waits until all computations have ended. Raises the first failure of one, and `TimeoutError` if some have not

@@ -146,6 +146,17 @@ def slices(timeout):
             return
 
 
+def with_room(timeout, submit):
+    """Submits, in a full dispatcher or on a full device when there is room. `submit(timeout_ns)` waits for that itself,
+    for so long."""
+    for left_ns, is_last in slices(timeout):
+        try:
+            return submit(left_ns)
+        except (Error, TimeoutError) as error:
+            if is_last or getattr(error, "code", TIMEOUT) not in (WOULD_BLOCK, TIMEOUT):
+                raise
+
+
 def wait(name, handle, timeout=None):
     """Waits until the call says so. Raises `TimeoutError` if that takes longer than so many seconds."""
     for left_ns, _ in slices(timeout):

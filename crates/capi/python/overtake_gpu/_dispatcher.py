@@ -115,16 +115,15 @@ class Tasks(calls.Owner):
         room_timeout=0,
     ):
         after, after_launch = base.listed(after), base.listed(after_launch)
-        for left_ns, is_last in calls.slices(room_timeout):
+
+        def submit(timeout_ns):
             spec, work = base.described(kind, name, function, after)
             spec.priority, spec.references, spec.is_named, spec.retries = priority, held, named, retries
             spec.after_launch, spec.after_launch_count = base.handles_of(after_launch)
-            spec.room_timeout_ns = left_ns
-            try:
-                return Task("submit", self._handle, ctypes.byref(spec), work=work, name=name)
-            except Error as error:
-                if is_last or error.code != calls.WOULD_BLOCK:
-                    raise
+            spec.room_timeout_ns = timeout_ns
+            return Task("submit", self._handle, ctypes.byref(spec), work=work, name=name)
+
+        return calls.with_room(room_timeout, submit)
 
     def pipeline(self, name, size, **options):
         """A pipeline of frames of `size` bytes (`overtake_gpu.Pipeline`), whose copies and tasks are of this set."""

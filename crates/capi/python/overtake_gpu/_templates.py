@@ -121,12 +121,11 @@ class Template(calls.Owner):
         stands for all of them. The first replay ends the recording. `room_timeout` is as for `overtake_gpu.Tasks`."""
         spec = _ReplaySpec(ctypes.sizeof(_ReplaySpec), priority, device)
         spec.after, spec.after_count = base.handles_of(after)
-        for spec.room_timeout_ns, is_last in calls.slices(room_timeout):
+
+        def submit(timeout_ns):
             # From here on the library frees them, also if the call fails.
-            work = calls.Work()
+            spec.room_timeout_ns, work = timeout_ns, calls.Work()
             spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
-            try:
-                return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
-            except Error as error:
-                if is_last or error.code != calls.WOULD_BLOCK:
-                    raise
+            return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
+
+        return calls.with_room(room_timeout, submit)

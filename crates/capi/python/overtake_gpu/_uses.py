@@ -9,6 +9,8 @@ from . import _calls as calls, _exchange as exchange
 
 READ, WRITE, READ_WRITE, DISCARD, RELAXED, SUM, MIN, MAX = range(1, 9)
 _OPERATORS = {"sum": SUM, "min": MIN, "max": MAX}
+# Seconds for which a computation, or an access, waits for room.
+ROOM_TIMEOUT = 60
 # The numbers of OVERTAKE_TYPE_...
 _TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
@@ -147,7 +149,7 @@ class Kernel(calls.Owner):
         self._function = function  # its module is another library's, and is unloaded with it
         self._make(call, arrays._handle, *arguments, name.encode())
 
-    def __call__(self, grid, block, shared_bytes=0, name=None, room_timeout=0, **options):
+    def __call__(self, grid, block, shared_bytes=0, name=None, room_timeout=ROOM_TIMEOUT, **options):
         def submit(*arguments):
             if len(arguments) != len(self._parameters):
                 takes = len(self._parameters)

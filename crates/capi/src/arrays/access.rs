@@ -5,13 +5,17 @@ use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::Arc;
+use std::time::Duration;
 
 use copies::Priority;
-use overtake::data::{Array, Frozen, Lent, Location, ReadGuard, WriteGuard, discard, read, read_write, write};
+use overtake::data::{
+    Array, Frozen, Lent, Location, ReadGuard, Right, Use, WriteGuard, discard, read, read_write, write,
+};
 
 use crate::arrays::array::{self, Made, overtake_array, place};
 use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
 use crate::failure::{Failure, Outcome, catch};
+use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, output};
@@ -45,10 +49,15 @@ pub struct AccessSpec {
     pub first: usize,
     /// The number of elements; 0 is all from the first on.
     pub count: usize,
+    /// How long the call waits for room on a full device: nanoseconds, or OVERTAKE_FOR_EVER; 0 is 60 s. It fails with
+    /// OVERTAKE_ERROR_TIMEOUT then.
+    pub room_timeout_ns: i64,
 }
 
 /// The size of the first released structure.
 pub const ACCESS_SPEC_BYTES_MIN: usize = 40;
+
+const _: () = assert!(std::mem::offset_of!(AccessSpec, room_timeout_ns) == ACCESS_SPEC_BYTES_MIN);
 
 /// Keeps later tasks back that conflict with it.
 enum Guard {
@@ -103,6 +112,8 @@ struct Wanted {
     mode: c_int,
     at: Location,
     priority: Priority,
+    /// None is the default.
+    room: Option<Duration>,
 }
 
 impl Wanted {
@@ -122,14 +133,18 @@ impl Wanted {
             mode: if spec.mode == 0 { OVERTAKE_USE_READ } else { spec.mode },
             at: place(call, spec.is_on_device, spec.device)?,
             priority: if spec.priority == 0 { Priority::LOWEST } else { priority(call, spec.priority)? },
+            room: match spec.room_timeout_ns {
+                0 => None,
+                timeout_ns => Some(Patience::of(call, timeout_ns)?.span.map_or(Duration::MAX, Duration::from)),
+            },
         })
     }
 
     fn open(self, call: &str, array: &'static Array<u8>) -> Outcome<Guard> {
-        let Wanted { bytes, mode, at, priority } = self;
+        let Wanted { bytes, mode, at, priority, room } = self;
         let changed = match mode {
             OVERTAKE_USE_READ => {
-                let used = read(array).part(bytes).priority(priority);
+                let used = bounded(read(array).part(bytes).priority(priority), room);
                 return Ok(match at {
                     Location::Host => Guard::Read(used.open()?),
                     Location::Device(device) => Guard::Frozen(used.freeze(device)?),
@@ -143,11 +158,19 @@ impl Wanted {
                 return Err(Failure::argument(&text));
             }
         };
-        let used = changed.part(bytes).priority(priority);
+        let used = bounded(changed.part(bytes).priority(priority), room);
         Ok(match at {
             Location::Host => Guard::Write(used.open()?),
             Location::Device(device) => Guard::Lent(used.lend(device)?),
         })
+    }
+}
+
+/// The use, which waits so long for room.
+fn bounded<R: Right>(used: Use<'_, R>, room: Option<Duration>) -> Use<'_, R> {
+    match room {
+        Some(span) => used.room_within(span),
+        None => used,
     }
 }
 
@@ -216,11 +239,11 @@ pub unsafe extern "C" fn overtake_array_bring(
     catch(CALL, || {
         let made = array::find(CALL, array)?;
         // SAFETY: the caller's promise.
-        let Wanted { bytes, mode, at, priority } = unsafe { Wanted::read(CALL, &made, spec) }?;
+        let Wanted { bytes, mode, at, priority, room } = unsafe { Wanted::read(CALL, &made, spec) }?;
         if mode != OVERTAKE_USE_READ {
             return Err(Failure::argument(&format!("{CALL}: mode is OVERTAKE_USE_READ")));
         }
-        let used = read(&made.array).part(bytes).priority(priority);
+        let used = bounded(read(&made.array).part(bytes).priority(priority), room);
         let handle = match at {
             Location::Host => used.to_host()?,
             Location::Device(device) => used.to(device)?,

@@ -75,7 +75,8 @@ pub struct ComputationSpec {
     pub after: *const *mut overtake_task,
     /// Their number: 0 with null, and not otherwise.
     pub after_count: usize,
-    /// As in struct overtake_task_spec.
+    /// As in struct overtake_task_spec. It is also how long overtake_compute waits for room on a full device, where 0
+    /// is 60 s; it fails with OVERTAKE_ERROR_TIMEOUT then.
     pub room_timeout_ns: i64,
 }
 

@@ -46,6 +46,7 @@ impl From<Error> for Failure {
             Error::Failed(_) => codes::OVERTAKE_ERROR_TASK_FAILED,
             Error::NotRun { .. } => codes::OVERTAKE_ERROR_TASK_NOT_RUN,
             Error::Stuck { .. } => codes::OVERTAKE_ERROR_STUCK,
+            Error::TimedOut { .. } => codes::OVERTAKE_ERROR_TIMEOUT,
             Error::Forked => codes::OVERTAKE_ERROR_OFF,
             Error::Driver(error) => return Failure::from(error.clone()),
         };

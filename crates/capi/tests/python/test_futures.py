@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import threading
 import time
 import unittest
@@ -238,6 +239,29 @@ class Futures(WithDispatcher):
                 tasks.host("more", lambda: seen.append(1), room_timeout=None)
             tasks.wait()
             self.assertEqual((seen.count(0), seen.count(1)), (4, 50))
+
+    def test_a_full_device_is_waited_for_as_long_as_the_caller_says(self):
+        with self.dispatcher.arrays(device_bytes_max=1 << 23) as arrays:
+            one, other = (arrays.array_of(bytes(1 << 23)) for _ in range(2))
+            held = arrays.launch("held", lambda lane, view: None, overtake_gpu.write(one), held=1)
+            kept = len(calls.alive)
+
+            def use(**options):
+                return arrays.launch("use", lambda lane, view: None, overtake_gpu.write(other), **options)
+
+            waits = (use, lambda **options: other.bring(0, **options), lambda **options: other.on_device(**options))
+            for wait in waits:
+                start = time.monotonic()
+                with self.assertRaisesRegex(TimeoutError, "the device is full.* wait longer"):
+                    wait(room_timeout=0.12)
+                self.assertTrue(0.12 <= time.monotonic() - start < 20)
+                # Ctrl-C ends one that would wait for a minute.
+                threading.Timer(0.12, signal.raise_signal, [signal.SIGINT]).start()
+                self.assertRaises(KeyboardInterrupt, wait)
+                self.assertLess(time.monotonic() - start, 20)
+            self.assertEqual(len(calls.alive), kept, "nothing of a refused computation is kept")
+            threading.Timer(0.12, held.release).start()
+            use(room_timeout=None).wait(20)
 
     def test_computations_wait_for_room(self):
         with overtake_gpu.Dispatcher(tasks_max=8) as dispatcher, dispatcher.arrays() as arrays:

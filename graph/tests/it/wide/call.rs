@@ -203,11 +203,7 @@ impl Program {
         assert_eq!(self.graph.release(self.nodes[node].id).is_ok(), is_held, "{node} is held");
     }
 
-    /// A node that has not been described gets its priority then.
     fn set_priority(&mut self, node: usize, to: u32) {
-        if self.nodes[node].is_absent {
-            return;
-        }
         let to = self.priority(to);
         self.graph.set_priority(self.nodes[node].id, to).unwrap();
         if self.stage(node) != Stage::Ended {
