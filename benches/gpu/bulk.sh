@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The bandwidth that bulk keeps beside urgent copies under the drop-in, and the time of these: natively, with its
-# defaults, and with `overtake run --wait-budget 100us`, by turns in each round. Prints medians over rounds, and ends
+# defaults, and with `overtake run --wait-budget 60us`, by turns in each round. Prints medians over rounds, and ends
 # with one table: each figure beside its limit.
 # Usage: OVERTAKE_BIN=folder [OVERTAKE_BACKEND=cuda] [ROUNDS=5] [BULK_S=4] [OUT=folder] benches/gpu/bulk.sh
 # The folder has `overtake` (cargo build --release -p overtake-cli) and the drop-in (cargo drop-in).
@@ -16,7 +16,7 @@ measured() {
     case $way in
       native) under=() ;;
       default) under=("${bin}overtake" run --) ;;
-      whole) under=("${bin}overtake" run --wait-budget 100us --) ;;
+      whole) under=("${bin}overtake" run --wait-budget 60us --) ;;
     esac
     timeout -k 5 "$limit_s" "${under[@]}" "${bin}overtake" --quiet bench "$@" --methods native+priority \
       --json "$OUT/$name-$way-$round.json" >"$OUT/$name.txt" 2>&1 ||

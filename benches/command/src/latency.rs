@@ -17,7 +17,7 @@ use super::args::LatencyArguments;
 /// Lengths of chunks of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
 /// Wait budgets of the frontier, in microseconds. A longer one than the last changes nothing.
-const BUDGETS_US: [u64; 5] = [0, 30, 60, 80, 100];
+const BUDGETS_US: [u64; 4] = [0, 30, 55, 60];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
 /// Methods of the frontier: CUDA's own priorities, and overtake over the whole scale of wait budgets.

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use hal::Result;
-use options::Transport;
+use hal::{DevicePtr, Result};
 use priority::{Direction, Priority};
 
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};
+use crate::decide::Plan;
 use crate::handle::CopyHandle;
 use crate::inner::Inner;
 use crate::native::Native;
@@ -19,7 +19,7 @@ use crate::service::batches::Batches;
 use crate::service::entry::{Entry, PIECE_BYTES, SERVED_BYTES_MAX};
 use crate::service::places::{Places, Way};
 use crate::state::StreamState;
-use crate::submit::asked::Asked;
+use crate::submit::asked::{Asked, Placed};
 use crate::submit::served::{as_one, submit_batch};
 
 /// The driver puts the bytes of such copies into its commands. It has an engine copy larger ones, which is as fast.
@@ -34,7 +34,7 @@ const COPIES_A_LAUNCH: usize = 900;
 
 /// The pieces of such a launch, and the launches of which the device may read the pieces at once.
 const PIECES_MAX: usize = COPIES_A_LAUNCH * (SERVED_BYTES_MAX / PIECE_BYTES) as usize;
-const LAUNCHES_MAX: usize = 16;
+const LAUNCHES_MAX: usize = 12;
 
 /// Loads the kernel, and makes memory for the pieces, where programs that know nothing of the layer make such calls.
 /// Later a load could wait for the program's work.
@@ -59,13 +59,13 @@ pub(super) unsafe fn submit(
     native: &Native<'_>,
 ) -> Option<Result<CopyHandle>> {
     let inner = &*stream.inner;
-    if !is_fine(requests) || native.is_blocking() || !may_launch(inner) || is_urgent(stream, requests, native) {
+    if !is_fine(requests) || native.is_blocking() || inner.is_of_parent() {
         return None;
     }
     let calls = inner.calls()?;
     let (batches, replaced) = (&calls.batches, inner.records.counters.guard_rescues.get());
-    let is_captured = !native.no_captures() && inner.is_capturing(stream.stream);
-    if is_captured || calls.are_paused(replaced, inner.driver.host().now()) || !is_idle(inner, stream) {
+    let is_paused = calls.are_paused(replaced, inner.driver.host().now());
+    if is_paused || !goes_by_kernel(stream, requests, native) || !is_idle(inner, stream) {
         return None;
     }
     let first = batches.spare(PIECES_MAX)?;
@@ -84,20 +84,12 @@ fn is_fine(requests: &[Request]) -> bool {
     copies >= COPIES_MIN && (1..=AVERAGE_BYTES_MAX * copies as u64).contains(&bytes)
 }
 
-fn may_launch(inner: &Inner) -> bool {
-    let transport = inner.options.transport_of(Direction::HostToDevice);
-    inner.is_enabled
-        && !inner.is_of_parent()
-        && inner.may_use_kernel()
-        && !inner.records.standing.is_passive()
-        && matches!(transport, Transport::Auto | Transport::Kernel)
-}
-
-/// Whether it meets copies that are less urgent. A kernel may wait for a multiprocessor, and the driver's commands need
-/// none.
-fn is_urgent(stream: &Arc<StreamState>, requests: &[Request], native: &Native<'_>) -> bool {
-    let asked = Asked::new(stream, Cargo::Batch(requests), Some(native));
-    asked.company(Some(Direction::HostToDevice)).0 < asked.priority
+/// Whether a batch goes by kernel, and meets no copies that are less urgent. A kernel may wait for a multiprocessor, and
+/// the driver's commands need none.
+fn goes_by_kernel(stream: &Arc<StreamState>, requests: &[Request], native: &Native<'_>) -> bool {
+    let whole = Request { priority: requests[0].priority, ..as_one(Direction::HostToDevice, sum_of_bytes(requests)) };
+    let asked = Asked::new(stream, Cargo::One(&whole), Some(native));
+    Placed::of_batch(asked, Direction::HostToDevice, Some(DevicePtr::NULL)).plan().0 == Plan::Kernel { raises: false }
 }
 
 /// Whether no earlier work of the stream is pending. A launch behind such work could not be taken over before that has

@@ -33,7 +33,7 @@ use hal::Result;
 use priority::Priority;
 
 use crate::cargo::Cargo;
-use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide, decide_alone};
+use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, Spent, decide, decide_alone};
 use crate::handle::CopyHandle;
 use crate::native::Native;
 use crate::records::Fence;
@@ -247,20 +247,24 @@ unsafe fn submit_asking(
 }
 
 impl Placed<'_> {
+    /// Asks until it is decided. Returns the plan, and the budget that it spends.
+    fn plan(&mut self) -> (Plan, Option<Spent>) {
+        loop {
+            match decide(&self.known) {
+                Decision::Go(plan) => return (plan, None),
+                Decision::Spend(spent) => return (Plan::Native(Reason::WithinBudget), Some(spent)),
+                Decision::Ask(question) => self.answer(question),
+            }
+        }
+    }
+
     /// Asks and decides until one way succeeds.
     ///
     /// # Safety
     /// As for [`submit`], for each.
     unsafe fn submit(&mut self) -> Result<(Plan, Option<Fence>)> {
         loop {
-            let (plan, spent) = match decide(&self.known) {
-                Decision::Go(plan) => (plan, None),
-                Decision::Spend(spent) => (Plan::Native(Reason::WithinBudget), Some(spent)),
-                Decision::Ask(question) => {
-                    self.answer(question);
-                    continue;
-                }
-            };
+            let (plan, spent) = self.plan();
             let planned = Planned { placed: self, asked: &self.asked, plan, spent };
             // SAFETY: passed on to the caller.
             let setback = match unsafe { planned.go() } {

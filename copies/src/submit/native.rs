@@ -96,7 +96,6 @@ mod tests {
 
     use super::*;
     use crate::cargo::Cargo;
-    use crate::decide::{Decision, decide};
     use crate::overtake::Overtake;
     use crate::request::Request;
     use crate::stream::PriorityStream;
@@ -108,13 +107,8 @@ mod tests {
     /// A copy of a stream with all answers, and the plan that follows from them.
     fn planned<'a>(stream: &'a PriorityStream, request: &'a Request) -> (Placed<'a>, Plan, Option<Spent>) {
         let mut placed = Placed::new(Asked::new(stream.state(), Cargo::One(request), None));
-        loop {
-            match decide(&placed.known) {
-                Decision::Go(plan) => return (placed, plan, None),
-                Decision::Spend(spent) => return (placed, Plan::Native(Reason::WithinBudget), Some(spent)),
-                Decision::Ask(question) => placed.answer(question),
-            }
-        }
+        let (plan, spent) = placed.plan();
+        (placed, plan, spent)
     }
 
     /// Three threads have decided on their copies before the first of these is counted.

@@ -63,19 +63,23 @@ unsafe fn submit_as_one(
         stream.announce(direction, priority);
     }
     let began = stream.began();
-    let mut placed = Placed::new(Asked::new(stream, Cargo::One(whole), Some(native)));
-    placed.known.is_served = true;
-    placed.known.is_kernel_there &= served.is_some();
-    placed.known.is_within = Some(true);
-    placed.known.placement = Some(Placement {
-        direction,
-        kind: Some(MemoryKind::Pinned),
-        seen_by_device: batch.pieces().map(|(address, _)| address),
-    });
-    placed.served = served;
+    let asked = Asked::new(stream, Cargo::One(whole), Some(native));
+    let pieces = batch.pieces().map(|(address, _)| address).filter(|_| served.is_some());
+    let mut placed = Placed { served, ..Placed::of_batch(asked, direction, pieces) };
     // SAFETY: passed on to the caller.
     let went = unsafe { placed.submit() };
     finish(stream, went, (priority, Some(direction), batch.bytes()), began)
+}
+
+impl<'a> Placed<'a> {
+    /// The copies of a batch as one, where no allocation is asked for. Its kernel finds the `pieces` at that address.
+    pub(super) fn of_batch(asked: Asked<'a>, direction: Direction, pieces: Option<DevicePtr>) -> Placed<'a> {
+        let mut placed = Placed::new(asked);
+        let kind = Some(MemoryKind::Pinned);
+        (placed.known.is_served, placed.known.is_within) = (true, Some(true));
+        placed.known.placement = Some(Placement { direction, kind, seen_by_device: pieces });
+        placed
+    }
 }
 
 /// The copies of a batch as one. Neither address is used: the batch has those of its copies.

@@ -3,8 +3,8 @@
 /// The names, by their successor or the reason why they have none.
 const RETIRED: &[(&[&str], &str)] = &[
     (&["demand_burst_bytes", "demand_gbps"], "demand, such as demand=16M@6, has both numbers"),
-    (&["transport"], "wait_budget_us=100 leaves bulk to the copy engine, and enabled=off all copies to the driver"),
-    (&["whole_bulk", "urgent_transport"], "wait_budget_us=100 leaves bulk whole, and has urgent copies go by kernel"),
+    (&["transport"], "wait_budget_us=60 leaves bulk to the copy engine, and enabled=off all copies to the driver"),
+    (&["whole_bulk", "urgent_transport"], "wait_budget_us=60 leaves bulk whole, and has urgent copies go by kernel"),
     (&["emulation"], "Profile::emulating, of the Rust library, has the emulations"),
     (&["channels"], "they belong to the Rust library, and the drop-in has none"),
     (

@@ -228,7 +228,7 @@ mod tests {
         let warning = options.apply(&source, name, value).expect("no fault").expect("a warning");
         let warning = warning.to_string();
         assert!(
-            warning.starts_with("o.toml:2:1: option transport is retired") && warning.contains("wait_budget_us=100")
+            warning.starts_with("o.toml:2:1: option transport is retired") && warning.contains("wait_budget_us=60")
         );
         assert_eq!(options.apply_variables(|name| (name == "OVERTAKE_TRANSPORT").then(|| "native".to_owned())), []);
         assert_eq!(options, Options { staging: true, ..Options::default() });

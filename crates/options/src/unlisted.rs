@@ -47,7 +47,6 @@ pub(crate) const UNLISTED: &[Tunable] = &[
     option("channels", ValueKind::Switch(|o| &mut o.profile.channels), MEANING),
     option("gate_bytes_min", ValueKind::Size(|o| &mut o.profile.gate_bytes_min), MEANING),
     option("kernel_bytes_min", ValueKind::Size(|o| &mut o.profile.kernel_bytes_min), MEANING),
-    option("chunk_max_us", ValueKind::Span(|o| &mut o.profile.chunk_max), MEANING),
     option("kernel_warps_h2d", ValueKind::Number(|o| &mut o.profile.kernel_h2d.warps, 1, BLOCK_WARPS_MAX), MEANING),
     option("kernel_blocks_d2h", ValueKind::Number(|o| &mut o.profile.kernel_d2h.blocks, 1, 64), MEANING),
     option("kernel_wait_max_us", ValueKind::Span(|o| &mut o.profile.kernel_wait_max), MEANING),

@@ -16,8 +16,7 @@ Examples:
   overtake run --compare 3 -- python serve.py         natively and with overtake, three times each: what differs
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
   overtake run --automatic size --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
-  overtake run --wait-budget 100us -- python train.py urgent copies may wait so long, and bulk loses less
-  overtake run --whole-bulk -- python train.py        bulk loses nothing, and urgent copies gain less
+  overtake run --wait-budget 60us -- python train.py  bulk loses nothing, and urgent copies gain less
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
 A copy's priority comes from the first of these that applies: the program's own calls of the C interface, the rules,
@@ -59,11 +58,11 @@ pub struct RunArguments {
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
     /// The time for which an urgent copy may find the engine taken by bulk, such as 50us or 1ms (default 0us). Bulk
-    /// that takes no longer goes at full speed. From 100us on all bulk does: it stays whole on the copy engine, and
+    /// that takes no longer goes at full speed. From 60us on all bulk does: it stays whole on the copy engine, and
     /// urgent copies go by kernel beside it.
     #[arg(long, value_parser = wait_budget, value_name = "TIME")]
     pub wait_budget: Option<String>,
-    /// The name of `--wait-budget 100us` in an earlier version.
+    /// The name of `--wait-budget 60us` in an earlier version.
     #[arg(long, hide = true)]
     pub whole_bulk: bool,
     /// Rules that give copies their priority (TOML).

@@ -181,7 +181,7 @@ pub fn judge(rounds: &[Round], natively: &Observed) -> Help {
         _ if better > 0 => Help {
             answer: Answer::Helps,
             what: format!("overtake helps one part of this program and costs another: {found_text} ({count})"),
-            cure: Some("--wait-budget 60us, or 100us, which leave bulk its rate".to_owned()),
+            cure: Some("--wait-budget 60us, which leaves bulk its rate".to_owned()),
         },
         _ => Help {
             answer: Answer::Cannot,

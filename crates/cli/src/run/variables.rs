@@ -97,7 +97,7 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
         changes.insert("OVERTAKE_WAIT_BUDGET_US".to_owned(), us.into());
     }
     if run.whole_bulk {
-        return Err(Failure::Other("--whole-bulk is retired: --wait-budget 100us does the same".to_owned()));
+        return Err(Failure::Other("--whole-bulk is retired: --wait-budget 60us does the same".to_owned()));
     }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
@@ -239,7 +239,7 @@ mod tests {
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
         check(&changes, &nothing).unwrap();
         run.whole_bulk = true;
-        assert!(settings(&run).unwrap_err().to_string().contains("--wait-budget 100us"));
+        assert!(settings(&run).unwrap_err().to_string().contains("--wait-budget 60us"));
         run.whole_bulk = false;
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));

@@ -66,7 +66,7 @@ fn retired_options_are_told_once_and_change_nothing() {
     ] {
         let output = run(&folder, arguments, variables);
         let said = text(&output.stderr);
-        let count = said.matches("OVERTAKE_TRANSPORT is retired, and has no effect: wait_budget_us=100").count();
+        let count = said.matches("OVERTAKE_TRANSPORT is retired, and has no effect: wait_budget_us=60").count();
         assert!(output.status.success() && count == 1, "{said}");
     }
 }
