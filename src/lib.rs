@@ -89,28 +89,3 @@ pub const COMMIT: &str = env!("OVERTAKE_COMMIT");
 
 /// Both, for a person: `0.1.0 (commit 0123456789ab)`.
 pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("OVERTAKE_COMMIT"), ")");
-
-/// The programs in Rust of the pages, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
-/// The same of the page about arrays.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/data.md")]
-struct DataPage;
-
-/// The same of the page about pipelines.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/pipelines.md")]
-struct PipelinesPage;
-
-/// The same of the page about tasks.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/tasks.md")]
-struct TasksPage;
-
-/// The same of the page about Vulkan.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/sharing.md")]
-struct SharingPage;

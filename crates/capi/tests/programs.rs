@@ -148,14 +148,6 @@ fn says(place: &Place, source: &Path, expected: &str) -> Result<(), Failed> {
     }
 }
 
-/// The program in C or C++ of a page.
-fn page_in(place: &Place, language: &str, page: &str, expected: &str) -> Result<(), Failed> {
-    let text = std::fs::read_to_string(common::here().join("../../docs").join(page))?;
-    let source = place.folder.join(format!("page_of_{page}")).with_extension(language);
-    std::fs::write(&source, pages::block(&text, language, "#include <overtake"))?;
-    says(place, &source, expected)
-}
-
 /// Runs a program with everything switched off.
 fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     let binary = place.build(source, Linked::Shared)?;
@@ -374,14 +366,10 @@ const ALL: [&str; 16] = [
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 22] = [
+const PLAIN: [(&str, Plain); 18] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),
     ("page_of_arrays.cpp", |place| lines_of_the_page(place, "page_of_arrays.cpp", "overtake::arrays", "2000\n")),
-    ("page_of_tasks.c", |place| page_in(place, "c", "tasks.md", "it is there\n")),
-    ("page_of_arrays.c", |place| page_in(place, "c", "data.md", "the sum is 3000\n")),
-    ("page_of_pipelines.c", |place| page_in(place, "c", "pipelines.md", "3 seen, 2 dropped\n")),
-    ("page_of_pipelines.cpp", |place| page_in(place, "cpp", "pipelines.md", "10 seen\n")),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),

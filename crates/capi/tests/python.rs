@@ -56,19 +56,7 @@ fn futures() -> Result<(), Failed> {
 
 fn pipelines() -> Result<(), Failed> {
     let folder = common::folder("python_pipelines");
-    cases_of("test_pipelines.py", "Pipelines", |python| on_the_software_gpu(python, &folder))?;
-    let page = std::fs::read_to_string(common::here().join("../../docs/pipelines.md"))?;
-    let open = "import test_overtake\ntest_overtake.Device()\n";
-    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake_gpu")))?;
-    let mut python = common::program("python3".as_ref());
-    python.arg("-B").arg(folder.join("page.py"));
-    let paths = ["python", "tests/python"].map(|path| common::here().join(path));
-    python.env("PYTHONPATH", std::env::join_paths(paths)?);
-    on_the_software_gpu(&mut python, &folder);
-    match common::run(&mut python)?.as_str() {
-        "10 frames, 10 delivered\n" => Ok(()),
-        said => Err(format!("it says {said:?}").into()),
-    }
+    cases_of("test_pipelines.py", "Pipelines", |python| on_the_software_gpu(python, &folder))
 }
 
 /// The stub against the modules, and the modules against their order.
@@ -108,59 +96,18 @@ fn arrays() -> Result<(), Failed> {
     })
 }
 
-/// The example that needs no other library, and the program of the page about arrays, in a context that this makes.
-fn programs_with_arrays() -> Result<(), Failed> {
-    let folder = common::folder("python_page_of_arrays");
-    let page = std::fs::read_to_string(common::here().join("../../docs/data.md"))?;
-    let open = "import test_overtake\ntest_overtake.Device()\n";
-    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake_gpu")))?;
+/// The example that needs no other library, in a context that this makes.
+fn example_with_arrays() -> Result<(), Failed> {
+    let folder = common::folder("python_example_with_arrays");
     std::fs::copy(kernels(), folder.join("kernels.ptx"))?;
-    let example = common::here().join("../../examples/python/arrays.py");
-    let says = [(folder.join("page.py"), "3.0 196608.0\n"), (example, "2 arrays went to the device, 1 came back\n")];
-    for (program, expected) in says {
-        let mut python = common::program("python3".as_ref());
-        python.arg("-B").arg(program).current_dir(&folder);
-        let paths = ["python", "tests/python"].map(|path| common::here().join(path));
-        python.env("PYTHONPATH", std::env::join_paths(paths)?);
-        on_the_software_gpu(&mut python, &folder);
-        let said = common::run(&mut python)?;
-        if said != expected {
-            return Err(format!("it says {said:?}").into());
-        }
-    }
-    Ok(())
-}
-
-/// The program of the page about tasks, with memory of the test's own.
-fn program_with_tasks() -> Result<(), Failed> {
-    let folder = common::folder("python_page_of_tasks");
-    let page = std::fs::read_to_string(common::here().join("../../docs/tasks.md"))?;
-    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake_gpu"))?;
     let mut python = common::program("python3".as_ref());
-    python.arg("-B").arg(common::here().join("tests/python/run_tasks.py")).arg(folder.join("page.py"));
-    python.env("PYTHONPATH", common::here().join("python"));
+    python.arg("-B").arg(common::here().join("../../examples/python/arrays.py")).current_dir(&folder);
+    let paths = ["python", "tests/python"].map(|path| common::here().join(path));
+    python.env("PYTHONPATH", std::env::join_paths(paths)?);
     on_the_software_gpu(&mut python, &folder);
     match common::run(&mut python)?.as_str() {
-        "1048576 bytes came back\n" => Ok(()),
+        "2 arrays went to the device, 1 came back\n" => Ok(()),
         said => Err(format!("it says {said:?}").into()),
-    }
-}
-
-/// The programs of the first page about Python, which open the device themselves.
-fn programs_of_the_first_page() -> Result<(), Failed> {
-    let folder = common::folder("python_first_page");
-    let page = std::fs::read_to_string(common::here().join("../../docs/python.md"))?;
-    let programs = pages::blocks(&page, "python");
-    let said = programs.iter().map(|program| {
-        std::fs::write(folder.join("page.py"), program)?;
-        let mut python = common::program("python3".as_ref());
-        python.arg("-B").arg(folder.join("page.py")).env("PYTHONPATH", common::here().join("python"));
-        on_the_software_gpu(&mut python, &folder);
-        Ok(common::run(&mut python)?)
-    });
-    match said.collect::<Result<String, Failed>>()?.as_str() {
-        "499500\n1998.0\n10 frames\n" => Ok(()),
-        said => Err(format!("they say {said:?}").into()),
     }
 }
 
@@ -180,13 +127,13 @@ fn the_driver_that_a_variable_names_opens_devices() -> Result<(), Failed> {
     })
 }
 
-/// Runs the program of a page, with streams and tensors of the test's own. The page starts it under `overtake run`,
-/// which prepares more than this; the copies of `on_device` go through the library itself.
-fn program_of(page: &'static str, name: &str) -> Result<(), Failed> {
+/// Runs the lines in Python of a page, with streams and tensors of the test's own. The page starts them under
+/// `overtake run`, which prepares more than this; the copies of `on_device` go through the library itself.
+fn lines_of(page: &'static str, name: &str) -> Result<(), Failed> {
     let folder = common::folder(name);
     let (driver, library) = (common::driver(&folder), common::library(&folder));
     let page = std::fs::read_to_string(common::here().join(page))?;
-    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake_gpu"))?;
+    std::fs::write(folder.join("page.py"), pages::block(&page, "py", "overtake_gpu"))?;
     let mut python = common::program("python3".as_ref());
     python.arg("-B").arg(common::here().join("tests/python/run_page.py")).arg(folder.join("page.py"));
     python.env("PYTHONPATH", common::here().join("python"));
@@ -213,11 +160,9 @@ fn main() {
         trial("pipelines", pipelines),
         trial("templates", templates),
         trial("types", types),
-        trial("programs_with_arrays", programs_with_arrays),
-        trial("program_with_tasks", program_with_tasks),
-        trial("programs_of_the_first_page", programs_of_the_first_page),
-        trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
-        trial("program_of_the_page", || program_of("README.md", "python_page")),
+        trial("example_with_arrays", example_with_arrays),
+        trial("lines_of_the_readme", || lines_of("../../README.md", "python_readme")),
+        trial("lines_of_the_page", || lines_of("README.md", "python_page")),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

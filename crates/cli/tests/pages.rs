@@ -1,7 +1,6 @@
 //! Every command line of the README, of `docs/using.md` and of `docs/reports.md`, run as it stands on the software GPU.
 //!
-//! Lines of the C library are for `crates/capi/tests/installed.rs`; the programs in Rust are doctests of the root
-//! package.
+//! Lines of the C library are for `crates/capi/tests/installed.rs`, and programs for `tests/guides.sh`.
 
 #[allow(dead_code)]
 mod common;
