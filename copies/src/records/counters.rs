@@ -189,3 +189,32 @@ impl Counters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_counted_by_direction_and_way() {
+        let counters = Counters::new(Priorities::new(7).unwrap());
+        let [to_device, on_device] = [Direction::HostToDevice, Direction::DeviceToDevice].map(Some);
+        counters.copied(Plan::Urgent, to_device, 5);
+        counters.copied(Plan::Native(Reason::Alone), None, 7);
+        counters.copied(Plan::Native(Reason::LeftAlone), on_device, 11);
+        counters.copied(Plan::Native(Reason::Alone), on_device, 1);
+        counters.copied(Plan::Kernel { raises: false }, on_device, 2);
+        let counted = counters.snapshot(false, 0);
+        let moved: Vec<_> =
+            counted.moved.iter().map(|its| (its.direction, its.way, its.class.copies, its.class.bytes)).collect();
+        let expected = [
+            (to_device, "urgent", 1, 5),
+            (on_device, "kernel", 1, 2),
+            (on_device, "native", 2, 12),
+            (None, "native", 1, 7),
+        ];
+        assert_eq!(moved, expected);
+        let alone = counted.native[&Reason::Alone];
+        assert_eq!((alone.copies, alone.bytes, counted.urgent.bytes), (2, 8, 5));
+        assert_eq!((counted.on_device.copies, counted.on_device.bytes, counted.between_devices.copies), (3, 14, 0));
+    }
+}

@@ -36,9 +36,9 @@ pub struct Moved {
 }
 
 /// The upper bounds of [`Latency::buckets`]; the last bucket has none.
-pub const BOUNDS_US: [u64; 30] = [
-    1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100, 200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000,
-    30_000, 50_000, 70_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
+pub const BOUNDS_US: [u64; 31] = [
+    1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000,
+    10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 1_000_000,
 ];
 
 /// Latencies of the tracked copies of one priority, from submission to completion as the watcher saw it.

@@ -312,7 +312,7 @@ pub(crate) fn parts(process: &Process) -> Vec<Part> {
 }
 
 /// The same, for a thread that must not wait, summed up by device. `None` while another thread changes the lists.
-fn parts_at_once(process: &Process) -> Option<Vec<Part>> {
+pub(crate) fn parts_at_once(process: &Process) -> Option<Vec<Part>> {
     let closed = process.closed.try_lock().ok()?;
     let open = process.locals_at_once()?;
     let mut sums = BTreeMap::<i32, Part>::new();
