@@ -159,7 +159,9 @@ impl Bench {
             false => Request::htod(device, host, BYTES),
         };
         let met = match stream.look(&request, priority) {
-            Look::Alone => return assert_eq!(stream.pass_on(Reason::Alone, BYTES, || native.answer()), 0),
+            Look::Alone => {
+                return assert_eq!(stream.pass_on(Reason::Alone, request.direction(), BYTES, || native.answer()), 0);
+            }
             Look::Met(met) => met,
         };
         native.without_captures();

@@ -23,7 +23,7 @@ use crate::records::{Counters, Fences, Records, Standing, Trace};
 use crate::service::batches::Batches;
 use crate::service::calls::Calls;
 use crate::staging::Staging;
-use crate::watch::watch;
+use crate::watch::{BeatCall, watch};
 use options::queues::LAUNCH_BLOCKING;
 use options::{Options, Transport};
 
@@ -153,14 +153,14 @@ impl Inner {
     }
 
     /// Starts the watcher. It gets no driver.
-    pub(crate) fn start_watcher(&self) -> Result<Worker> {
+    pub(crate) fn start_watcher(&self, beat: Option<BeatCall>) -> Result<Worker> {
         let [ends, watched, lost] = [(); 3].map(|()| Arc::clone(&self.records));
         let options = self.options.clone();
         let watcher = Worker::start_small(
             &self.driver,
             "overtake-watcher",
             move || ends.bell.end(),
-            move |host| watch(&watched, host, &options),
+            move |host| watch(&watched, host, &options, beat),
             // The watcher's list of copies is lost, and with it the times at which to lower their words.
             move || lost.stand_down(),
         )?;

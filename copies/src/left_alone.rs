@@ -33,7 +33,7 @@ impl Overtake {
         // SAFETY: passed on to the caller.
         let copied = unsafe { request.copy_by(&**self.driver(), stream) };
         match copied {
-            Ok(()) => counters.copied(Plan::Native(Reason::LeftAlone), request.bytes()),
+            Ok(()) => counters.copied(Plan::Native(Reason::LeftAlone), request.direction(), request.bytes()),
             Err(_) => counters.failed(),
         }
         copied

@@ -80,6 +80,6 @@ pub use overtake::Overtake;
 pub use priority::{Direction, Priorities, Priority};
 #[doc(hidden)] // for crates/shim
 pub use records::is_any_copy_lost;
-pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy};
+pub use records::{BOUNDS_US, ClassSnapshot, Latency, Moved, Statistics, TracedCopy};
 pub use semaphores::Words;
 pub use stream::PriorityStream;

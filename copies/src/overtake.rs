@@ -16,6 +16,7 @@ use crate::staging::Staging;
 use crate::state::Announces;
 use crate::stream::PriorityStream;
 use crate::submit;
+use crate::watch::BeatCall;
 use hal::locks::lock;
 use options::Options;
 
@@ -54,36 +55,43 @@ impl Overtake {
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
         let context = CudaContext::primary(driver, device)?;
         driver.context_set_current(Some(context.raw()))?;
-        Overtake::begin(&context, options)
+        Overtake::begin(&context, options, None)
     }
 
     /// Opens in a context of any kind. The calling thread's current context does not change.
     pub fn open_in(context: &CudaContext, options: Options) -> Result<Overtake> {
         let _entered = context.enter()?;
-        Overtake::begin(context, options)
+        Overtake::begin(context, options, None)
     }
 
     /// Opens in the calling thread's current context, which the caller keeps. Drop the layer before you destroy the
     /// context.
     pub fn attach(driver: &Arc<dyn Driver>, options: Options) -> Result<Overtake> {
-        Overtake::begin(&CudaContext::adopt_current(driver)?, options)
+        Overtake::begin(&CudaContext::adopt_current(driver)?, options, None)
     }
 
-    fn begin(context: &CudaContext, options: Options) -> Result<Overtake> {
+    /// The same. The watcher makes the call `beat` now, and then twice a second in real time. It must neither wait nor
+    /// call the driver: words stay up meanwhile.
+    #[doc(hidden)] // for crates/shim
+    pub fn attach_with(driver: &Arc<dyn Driver>, options: Options, beat: fn()) -> Result<Overtake> {
+        Overtake::begin(&CudaContext::adopt_current(driver)?, options, Some(beat))
+    }
+
+    fn begin(context: &CudaContext, options: Options, beat: Option<BeatCall>) -> Result<Overtake> {
         let open = || Inner::new(context, options).inspect(submit::prepare);
         let inner = Arc::new(hal::beside_captures(&**context.driver(), open)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
         // If the next thread cannot be started, the earlier ones end when `overtake` is dropped.
         if watched {
-            overtake.start_threads()?;
+            overtake.start_threads(beat)?;
         }
         Ok(overtake)
     }
 
-    fn start_threads(&self) -> Result<()> {
+    fn start_threads(&self, beat: Option<BeatCall>) -> Result<()> {
         let (inner, mut threads) = (&self.inner, lock(&self.threads));
-        threads.push(inner.start_watcher()?);
+        threads.push(inner.start_watcher(beat)?);
         if let Some(guard) = &inner.guard {
             threads.push(inner.start_rescuer(guard)?);
         }

@@ -279,7 +279,7 @@ impl CopyQueue {
         match handle.plan {
             Plan::Kernel { .. } => counters.served(copies, bytes),
             // It has been counted as one copy.
-            plan => (1..copies).for_each(|_| counters.copied(plan, 0)),
+            plan => (1..copies).for_each(|_| counters.copied(plan, Some(direction), 0)),
         }
         Ok(Some(handle))
     }

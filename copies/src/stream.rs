@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Nanos, Result, Shape, Stream};
-use priority::Priority;
+use priority::{Direction, Priority};
 
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;
@@ -104,9 +104,15 @@ impl PriorityStream {
     /// Lets the driver make a copy for this reason, without a request here, and counts it.
     #[doc(hidden)] // for crates/shim
     #[inline(always)] // as above
-    pub fn pass_on<T>(&self, reason: Reason, bytes: u64, native: impl FnOnce() -> T) -> T {
+    pub fn pass_on<T>(
+        &self,
+        reason: Reason,
+        direction: Option<Direction>,
+        bytes: u64,
+        native: impl FnOnce() -> T,
+    ) -> T {
         let (state, inner) = (&*self.state, &*self.state.inner);
-        inner.records.counters.copied(Plan::Native(reason), bytes);
+        inner.records.counters.copied(Plan::Native(reason), direction, bytes);
         state.note_engine();
         state.natively(native)
     }

@@ -9,7 +9,7 @@ use priority::{Direction, Priorities, Priority};
 
 use super::told;
 use crate::decide::{Plan, Reason};
-use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
+use crate::records::statistics::{ClassSnapshot, Latency, Moved, Statistics};
 use hal::locks::lock;
 
 /// Latencies up to a minute, with a precision of 1 %.
@@ -18,17 +18,15 @@ const LATENCY_NS_MAX: u64 = 60_000_000_000;
 /// Counters that any thread may raise.
 #[derive(Default)]
 pub(crate) struct Counters {
-    urgent: Class,
-    kernel: Class,
-    engine: Class,
-    staged: Class,
+    urgent: Directed,
+    kernel: Directed,
+    engine: Directed,
+    staged: Directed,
     /// The time for which staged copies have kept their callers.
     pub(crate) staged_ns: Count,
     /// The bytes of staged copies that the driver has made.
     pub(crate) unstaged_bytes: Count,
-    native: [Class; Reason::ALL.len()],
-    on_device: Class,
-    between_devices: Class,
+    native: [Directed; Reason::ALL.len()],
     pub(crate) chunks: Count,
     pub(crate) rescues: Count,
     pub(crate) boosts: Count,
@@ -42,6 +40,25 @@ pub(crate) struct Counters {
     pub(crate) stand_downs: Count,
     pub(crate) resumptions: Count,
     latencies: Mutex<Vec<Histogram<u64>>>,
+}
+
+/// Copies of one way, by direction. The last are those whose direction nobody has asked for.
+#[derive(Default)]
+struct Directed([Class; Direction::COUNT + 1]);
+
+impl Directed {
+    #[inline(always)] // each copy is counted
+    fn class(&self, direction: Option<Direction>) -> &Class {
+        &self.0[direction.map_or(Direction::COUNT, Direction::index)]
+    }
+
+    fn of(&self, direction: Option<Direction>) -> ClassSnapshot {
+        self.class(direction).snapshot()
+    }
+
+    fn snapshot(&self) -> ClassSnapshot {
+        self.0.iter().fold(ClassSnapshot::default(), |sum, class| sum + class.snapshot())
+    }
 }
 
 /// A number of events.
@@ -68,10 +85,9 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// Counts a copy, and returns its number in this class, from 1.
-    pub(crate) fn add(&self, bytes: u64) -> u64 {
+    pub(crate) fn add(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.copies.fetch_add(1, Ordering::Relaxed) + 1
+        self.copies.fetch_add(1, Ordering::Relaxed);
     }
 
     fn snapshot(&self) -> ClassSnapshot {
@@ -87,24 +103,35 @@ impl Counters {
     }
 
     #[inline(always)] // the plan is known where it is called
-    pub(crate) fn copied(&self, plan: Plan, bytes: u64) {
-        let class = match plan {
+    pub(crate) fn copied(&self, plan: Plan, direction: Option<Direction>, bytes: u64) {
+        let way = match plan {
             Plan::Native(reason) => &self.native[reason as usize],
             Plan::Urgent | Plan::UrgentKernel => &self.urgent,
             Plan::Kernel { .. } => &self.kernel,
             Plan::Staged { .. } => &self.staged,
             Plan::Engine { .. } => &self.engine,
         };
-        told::went(plan, class.add(bytes), bytes);
+        way.class(direction).add(bytes);
+        told::went(plan, || way.snapshot().copies, bytes);
     }
 
-    /// A copy that was counted already went in this direction.
-    pub(crate) fn went(&self, direction: Direction, bytes: u64) {
-        match direction {
-            Direction::DeviceToDevice => _ = self.on_device.add(bytes),
-            Direction::Peer => _ = self.between_devices.add(bytes),
-            Direction::HostToDevice | Direction::DeviceToHost => {}
-        }
+    /// Copies so far by direction and way, as far as there were any.
+    fn moved(&self) -> Vec<Moved> {
+        let ways =
+            [("urgent", &self.urgent), ("kernel", &self.kernel), ("engine", &self.engine), ("staged", &self.staged)];
+        let directions = || Direction::ALL.into_iter().map(Some).chain([None]);
+        let of = |direction| {
+            let natively = self.native.iter().fold(ClassSnapshot::default(), |sum, way| sum + way.of(direction));
+            let ways = ways.map(|(way, counts)| (way, counts.of(direction)));
+            ways.into_iter().chain([("native", natively)]).map(move |(way, class)| Moved { direction, way, class })
+        };
+        directions().flat_map(of).filter(|moved| moved.class.copies > 0).collect()
+    }
+
+    /// Copies of a direction by all ways together.
+    fn all(&self, direction: Direction) -> ClassSnapshot {
+        let ways = [&self.urgent, &self.kernel, &self.engine, &self.staged].into_iter().chain(&self.native);
+        ways.fold(ClassSnapshot::default(), |sum, way| sum + way.of(Some(direction)))
     }
 
     pub(crate) fn failed(&self) {
@@ -141,8 +168,9 @@ impl Counters {
                 .map(|reason| (*reason, self.native[*reason as usize].snapshot()))
                 .filter(|(_, class)| class.copies > 0)
                 .collect(),
-            on_device: self.on_device.snapshot(),
-            between_devices: self.between_devices.snapshot(),
+            moved: self.moved(),
+            on_device: self.all(Direction::DeviceToDevice),
+            between_devices: self.all(Direction::Peer),
             chunks: self.chunks.get(),
             rescues: self.rescues.get(),
             boosts: self.boosts.get(),
@@ -159,5 +187,34 @@ impl Counters {
             crowded: 0,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_counted_by_direction_and_way() {
+        let counters = Counters::new(Priorities::new(7).unwrap());
+        let [to_device, on_device] = [Direction::HostToDevice, Direction::DeviceToDevice].map(Some);
+        counters.copied(Plan::Urgent, to_device, 5);
+        counters.copied(Plan::Native(Reason::Alone), None, 7);
+        counters.copied(Plan::Native(Reason::LeftAlone), on_device, 11);
+        counters.copied(Plan::Native(Reason::Alone), on_device, 1);
+        counters.copied(Plan::Kernel { raises: false }, on_device, 2);
+        let counted = counters.snapshot(false, 0);
+        let moved: Vec<_> =
+            counted.moved.iter().map(|its| (its.direction, its.way, its.class.copies, its.class.bytes)).collect();
+        let expected = [
+            (to_device, "urgent", 1, 5),
+            (on_device, "kernel", 1, 2),
+            (on_device, "native", 2, 12),
+            (None, "native", 1, 7),
+        ];
+        assert_eq!(moved, expected);
+        let alone = counted.native[&Reason::Alone];
+        assert_eq!((alone.copies, alone.bytes, counted.urgent.bytes), (2, 8, 5));
+        assert_eq!((counted.on_device.copies, counted.on_device.bytes, counted.between_devices.copies), (3, 14, 0));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) use in_flight::{InFlight, Raise};
 pub use lifts::Lift;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
-pub use statistics::{ClassSnapshot, Latency, Statistics};
+pub use statistics::{BOUNDS_US, ClassSnapshot, Latency, Moved, Statistics};
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
 pub(crate) use traffic::{BulkSeen, Owner, Reservation, Room, Stay, Traffic};

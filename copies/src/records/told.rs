@@ -5,10 +5,10 @@ use crate::decide::Plan;
 /// Tells the way of a copy, the `nth` that went it, if the level is debug. Only the first, second, fourth, eighth and
 /// so on are told, so that a million copies have twenty lines.
 #[inline(always)]
-pub(super) fn went(plan: Plan, nth: u64, bytes: u64) {
+pub(super) fn went(plan: Plan, nth: impl Fn() -> u64, bytes: u64) {
     // No more than this in the way of a copy that goes at once.
     if log::max_level() >= log::LevelFilter::Debug {
-        tell(plan, nth, bytes);
+        tell(plan, nth(), bytes);
     }
 }
 

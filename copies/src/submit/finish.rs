@@ -20,7 +20,7 @@ pub(super) fn finish(
 ) -> Result<CopyHandle> {
     let counters = &stream.inner.records.counters;
     let (plan, fence) = went.inspect_err(|_| counters.failed())?;
-    counters.copied(plan, bytes);
+    counters.copied(plan, direction, bytes);
     if let Some(began) = began {
         let copy = TracedCopy {
             began,

@@ -240,9 +240,6 @@ unsafe fn submit_asking(
     // SAFETY: passed on to the caller.
     let went = unsafe { placed.submit() };
     let direction = placed.known_direction();
-    if let Some(direction) = direction.filter(|_| went.is_ok()) {
-        inner.records.counters.went(direction, cargo.bytes());
-    }
     finish(stream, went, (asked.priority, direction, cargo.bytes()), began)
 }
 

@@ -5,6 +5,7 @@
 //! read. So it makes progress even while all other threads are stuck in the driver, which is when it is needed.
 //! `README.md` in this folder describes its states and races.
 
+mod beat;
 mod engine;
 mod sleep;
 
@@ -20,6 +21,8 @@ use crate::records::{Burst, Hold, InFlight, Records};
 use hal::locks::lock;
 use options::Options;
 
+use beat::Beat;
+pub(crate) use beat::Call as BeatCall;
 use engine::EngineWatch;
 
 /// The time after an urgent copy in which the watcher does not sleep. While it is awake it keeps a processor busy.
@@ -29,10 +32,10 @@ const AWAKE: Nanos = Nanos::from_us(3000);
 /// the thread, because only bulk waits for their words meanwhile.
 const NAP: Nanos = Nanos::from_us(50);
 
-/// Watches until the bell of `records` ends the thread.
-pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
+/// Watches until the bell of `records` ends the thread. Twice a second it makes the call `beat`.
+pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options, beat: Option<BeatCall>) {
     records.bell.listen();
-    let mut watcher = Watcher::new(records, host, options);
+    let (mut watcher, mut beat) = (Watcher::new(records, host, options), Beat::new(beat, host.is_virtual()));
     loop {
         let rung = records.bell.count();
         watcher.take();
@@ -40,7 +43,8 @@ pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
         if records.bell.has_ended() {
             return watcher.let_go();
         }
-        watcher.wait_for_news(rung);
+        beat.keep(watcher.looked_at);
+        watcher.wait_for_news(rung, beat.due());
     }
 }
 
@@ -104,12 +108,12 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    /// Sleeps until a fence is done, the bell rings, a word goes up or a decision is due.
-    fn wait_for_news(&mut self, rung: u64) {
+    /// Sleeps until a fence is done, the bell rings, a word goes up, a decision is due, or the given time has come.
+    fn wait_for_news(&mut self, rung: u64, at_latest: Nanos) {
         let in_bursts = self.expected_in_bursts();
         let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts));
         let holds = self.holds.iter().flatten().map(|hold| hold.deadline(self.looked_at));
-        let deadline = decisions.chain(holds).chain(self.breaker.open_until()).fold(Nanos::MAX, Nanos::min);
+        let deadline = decisions.chain(holds).chain(self.breaker.open_until()).fold(at_latest, Nanos::min);
         let (raised, fences) = (self.is_raised(), &self.records.fences);
         let mut news = || {
             self.records.bell.count() != rung

@@ -9,6 +9,8 @@ use measure::args::seconds;
 use overtake::VERSION_AND_COMMIT;
 
 use crate::dag::DagArguments;
+use crate::live::metrics::MetricsArguments;
+use crate::live::top::TopArguments;
 use crate::pipeline::PipelineArguments;
 use crate::run::RunArguments;
 use crate::simulate::SimulateArguments;
@@ -16,6 +18,7 @@ use crate::simulate::SimulateArguments;
 const AFTER_HELP: &str = "\
 Examples:
   overtake run -- python serve.py      a program, unchanged: its urgent copies pass its bulk copies
+  overtake top                         all programs under the drop-in, live
   overtake info                        the properties of this machine, with advice
   overtake demo                        the problem and the cure, measured here, with a picture
   overtake --backend soft demo         the same on the software GPU: no GPU needed
@@ -54,6 +57,10 @@ pub enum Command {
     Bench(BenchArguments),
     /// Run a program with priorities for its copies, unchanged, and report on them.
     Run(RunArguments),
+    /// Watch all programs that run under the drop-in: rates, waits, ways, stand-downs.
+    Top(TopArguments),
+    /// The same for Prometheus: printed, to a file, or at a loopback port.
+    Metrics(MetricsArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: the order of copies, with reasons.
     Simulate(SimulateArguments),
     /// Draw a trace of a program's copies or of kernels as a picture.

@@ -8,6 +8,7 @@ mod check;
 mod dag;
 mod demo;
 mod info;
+mod live;
 mod options;
 mod pipeline;
 mod run;
@@ -30,6 +31,8 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo::run(&arguments.globals, demo),
         Command::Bench(bench) => bench::run(&arguments.globals, bench),
         Command::Run(run) => return run::run(&arguments.globals, run),
+        Command::Top(top) => live::top::run(top),
+        Command::Metrics(metrics) => live::metrics::run(metrics),
         Command::Simulate(simulate) => simulate::run(simulate),
         Command::Trace(trace) => trace::run(trace),
         Command::Report(report) => runs::run(report),

@@ -26,6 +26,10 @@ impl Attribute {
     pub const CONCURRENT_KERNELS: Attribute = Attribute(31);
     /// PCI bus of the device.
     pub const PCI_BUS_ID: Attribute = Attribute(33);
+    /// Its number on that bus.
+    pub const PCI_DEVICE_ID: Attribute = Attribute(34);
+    /// The PCI domain of that bus.
+    pub const PCI_DOMAIN_ID: Attribute = Attribute(50);
     /// Asynchronous copy engines.
     pub const ASYNC_ENGINE_COUNT: Attribute = Attribute(40);
     /// Whether host and device share one address space.

@@ -32,6 +32,7 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_LOG", "the level of messages: off, error, warn, info or debug (warn if not set)"),
     variable("OVERTAKE_REPORT_DIR", "the folder for a report of each process"),
     variable("OVERTAKE_TRACE_DIR", "the folder for a trace of each process"),
+    variable("OVERTAKE_LIVE", "off: no live figures of this process for `overtake top` and `overtake metrics`"),
     variable(
         "OVERTAKE_OBSERVE",
         "only: the drop-in leaves all copies to the driver, and watches them for the report; also: it watches them \

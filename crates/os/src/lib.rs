@@ -4,6 +4,7 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `board.rs` | a small file that others read, and that is changed without system calls |
 //! | `messages.rs` | messages, to the program's own callback or else to standard error |
 //! | `caller.rs` | the state of a program's thread that calls into the layer, which is preserved |
 //! | `listener.rs` | the thread that calls the program's callback |
@@ -20,6 +21,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod board;
 pub mod caller;
 mod descriptor;
 pub mod fault;

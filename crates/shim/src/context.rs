@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use copies::{Options, Overtake, Priority, PriorityStream};
-use hal::{Context, Device, Driver, Result, Stream};
+use hal::{Attribute, Context, Device, Driver, Result, Stream};
 
 use crate::demand::Meter;
+use crate::report::live;
 use crate::room;
 
 /// A stream of the application in the layer.
@@ -46,6 +47,7 @@ pub(crate) struct Local {
     pub(crate) overtake: Arc<Overtake>,
     pub(crate) device: Device,
     pub(crate) name: String,
+    pub(crate) pci: String,
     context: Context,
     least: i32,
 }
@@ -55,16 +57,16 @@ impl Local {
     pub(crate) fn open(driver: &Arc<dyn Driver>, context: Context, options: &Options, is_new: bool) -> Result<Local> {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
-        let name = driver.device_name(device)?;
+        let (name, pci) = (driver.device_name(device)?, pci(&**driver, device));
         if is_new {
             // An error is not ours to report: the program's own use of these streams will tell.
             let _ = hal::beside_captures(&**driver, || room::begin_default_streams(&**driver));
         }
-        let overtake = Arc::new(Overtake::attach(driver, options.clone())?);
+        let overtake = Arc::new(Overtake::attach_with(driver, options.clone(), live::beat)?);
         if is_new {
             room::make(&**driver);
         }
-        Ok(Local { overtake, device, name, context, least })
+        Ok(Local { overtake, device, name, pci, context, least })
     }
 
     /// Whether no thread and no dispatcher uses the layer any more.
@@ -98,6 +100,15 @@ impl Local {
         let steps = u8::try_from(self.least - cuda_priority).unwrap_or(u8::MAX);
         let highest = self.overtake.priorities().highest();
         Priority::new(steps.saturating_add(2)).map(|priority| priority.min(highest))
+    }
+}
+
+/// The place of a device in the system, as its folders name it; empty if the driver does not tell.
+fn pci(driver: &dyn Driver, device: Device) -> String {
+    let of = |attribute| driver.device_attribute(attribute, device);
+    match [Attribute::PCI_DOMAIN_ID, Attribute::PCI_BUS_ID, Attribute::PCI_DEVICE_ID].map(of) {
+        [Ok(domain), Ok(bus), Ok(device)] => format!("{domain:04x}:{bus:02x}:{device:02x}.0"),
+        _ => String::new(),
     }
 }
 

@@ -85,6 +85,11 @@ impl Process {
         locks::read(&self.contexts.open).values().map(Owner::lease).collect()
     }
 
+    /// The same, for a thread that must not wait.
+    pub(crate) fn locals_at_once(&self) -> Option<Vec<Lease<Local>>> {
+        Some(self.contexts.open.try_read().ok()?.values().map(Owner::lease).collect())
+    }
+
     /// The errors of layers that could not be opened.
     pub(crate) fn refusals(&self) -> Vec<String> {
         lock(&self.contexts.opening).refused.values().map(ToString::to_string).collect()

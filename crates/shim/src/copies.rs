@@ -88,12 +88,12 @@ pub(crate) unsafe fn submit(
     if copies::is_any_copy_lost() {
         stream.loss()?;
     }
-    let left_to_the_driver = |reason| Ok(stream.pass_on(reason, bytes, || native.answer()));
+    let left_to_the_driver = |reason, direction| Ok(stream.pass_on(reason, direction, bytes, || native.answer()));
     let priority = if named.is_some() { named } else { process.priority(call, bytes, adopted) };
-    let Some(priority) = priority else { return left_to_the_driver(Reason::LeftAlone) };
+    let Some(priority) = priority else { return left_to_the_driver(Reason::LeftAlone, call.direction()) };
     let met = match call.requests {
         [one] => match stream.look(one, priority) {
-            Look::Alone => return left_to_the_driver(Reason::Alone),
+            Look::Alone => return left_to_the_driver(Reason::Alone, one.direction()),
             Look::Met(met) => met,
         },
         _ => Met::default(),
@@ -123,7 +123,7 @@ unsafe fn submit_among_others(
     if !process.captures.is_any() {
         native.without_captures();
     } else if native.is_blocking() {
-        return Ok(stream.pass_on(Reason::Capturing, bytes, || native.answer()));
+        return Ok(stream.pass_on(Reason::Capturing, call.direction(), bytes, || native.answer()));
     }
     // SAFETY: passed on to the caller.
     let submitted = unsafe {

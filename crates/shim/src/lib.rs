@@ -14,6 +14,7 @@
 //! | `waits.rs` | threads that wait, with the rule of demand |
 //! | `observe/`, `observed.rs` | watches copies; what was seen of them |
 //! | `report.rs`, `trace.rs` | report and trace, as files |
+//! | `report/live.rs` | the figures while the process runs |
 //! | `verdict.rs`, `help.rs` | the summary of a report, in words; whether overtake helps |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 //! | `listener.rs` | the program's own function for messages |
@@ -67,6 +68,7 @@ pub use passed::{Passed, passed_on};
 pub use process::{
     CallCount, Start, capture_began, capture_end_refused, capture_ended, deployment, exiting, forked, start,
 };
+pub use report::live;
 pub use threads::stream_lock::Shared;
 pub use uses::{
     context_attached, context_detaching, context_going, context_made, primary_releasing, primary_resetting,

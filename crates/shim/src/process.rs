@@ -201,6 +201,7 @@ pub fn exiting() {
     OFF.store(true, Ordering::SeqCst);
     process.await_openings();
     report::end(process);
+    report::live::end();
     trace::end(process);
 }
 

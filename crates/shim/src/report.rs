@@ -9,10 +9,12 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use copies::{ClassSnapshot, Statistics};
+use copies::{ClassSnapshot, Direction, Statistics};
 use hal::locks::lock;
 use os::threads;
 use serde::Serialize;
+
+pub(crate) use closed::Closed;
 
 use crate::context::Local;
 use crate::demand::Rank;
@@ -26,6 +28,9 @@ const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
 
 /// The time between updates of a report.
 const PERIOD: Duration = Duration::from_millis(500);
+
+/// The version of the format.
+const FORMAT: u32 = 1;
 
 /// The whole report.
 #[derive(Serialize)]
@@ -84,8 +89,11 @@ impl Automatic {
 pub(crate) struct Part {
     device: i32,
     name: String,
+    /// Where the system has it, such as `0000:18:00.0`.
+    pci: String,
     contexts: u64,
     copies: Copies,
+    moved: Vec<Moved>,
     passed_on: Vec<PassedOn>,
     unstaged_bytes: u64,
     staged_us: u64,
@@ -119,6 +127,15 @@ struct Class {
     bytes: u64,
 }
 
+/// Copies by direction and way; counted under `copies` and `passed_on` too.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Moved {
+    direction: &'static str,
+    way: &'static str,
+    copies: u64,
+    bytes: u64,
+}
+
 #[derive(Clone, Copy, Debug, Serialize)]
 struct PassedOn {
     reason: &'static str,
@@ -134,39 +151,9 @@ struct Latency {
     p50_us: Option<f64>,
     p99_us: Option<f64>,
     max_us: f64,
-}
-
-/// The figures of closed contexts.
-#[derive(Default)]
-pub(crate) struct Closed {
-    /// The last ones, summed up by device: a program may make contexts for ever.
-    sums: BTreeMap<i32, Part>,
-    /// Those of contexts that are closing, by number.
-    closing: BTreeMap<u64, Part>,
-    /// The number of contexts that have begun to close.
-    begun: u64,
-}
-
-impl Closed {
-    /// A context begins to close, with these figures so far. Returns its number.
-    pub(crate) fn begin(&mut self, part: Part) -> u64 {
-        self.begun += 1;
-        self.closing.insert(self.begun, part);
-        self.begun
-    }
-
-    /// A context has closed. Without last figures, those at the beginning count.
-    pub(crate) fn end(&mut self, number: u64, last: Option<Part>) {
-        let Some(part) = self.closing.remove(&number).map(|first| last.unwrap_or(first)) else { return };
-        match self.sums.get_mut(&part.device) {
-            Some(sum) => sum.add(&part),
-            None => drop(self.sums.insert(part.device, part)),
-        }
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.sums.values().chain(self.closing.values())
-    }
+    sum_us: f64,
+    /// In the ranges of [`copies::BOUNDS_US`].
+    buckets: [u64; copies::BOUNDS_US.len() + 1],
 }
 
 impl Class {
@@ -186,6 +173,8 @@ impl Latency {
         self.p99_us = other.p99_us.filter(|_| is_first);
         self.count += other.count;
         self.max_us = self.max_us.max(other.max_us);
+        self.sum_us += other.sum_us;
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(sum, count)| *sum += count);
     }
 }
 
@@ -204,16 +193,25 @@ impl Part {
             p50_us: Some(latency.p50_us),
             p99_us: Some(latency.p99_us),
             max_us: latency.max_us,
+            sum_us: latency.sum_us,
+            buckets: latency.buckets,
         };
         let passed_on = |(reason, class): (&copies::copy::Reason, &ClassSnapshot)| PassedOn {
             reason: reason.name(),
             copies: class.copies,
             bytes: class.bytes,
         };
+        let moved = |moved: &copies::Moved| Moved {
+            direction: moved.direction.map_or("unknown", Direction::name),
+            way: moved.way,
+            copies: moved.class.copies,
+            bytes: moved.class.bytes,
+        };
         let Statistics { urgent, kernel, engine, staged, .. } = statistics;
         Part {
             device: local.device.0,
             name: local.name.clone(),
+            pci: local.pci.clone(),
             contexts: 1,
             copies: Copies {
                 urgent: urgent.into(),
@@ -221,6 +219,7 @@ impl Part {
                 engine: engine.into(),
                 staged: staged.into(),
             },
+            moved: statistics.moved.iter().map(moved).collect(),
             passed_on: statistics.native.iter().map(passed_on).collect(),
             unstaged_bytes: statistics.unstaged_bytes,
             staged_us: statistics.staged_us,
@@ -269,6 +268,12 @@ impl Part {
                 None => self.passed_on.push(*passed),
             }
         }
+        for moved in &other.moved {
+            match self.moved.iter_mut().find(|sum| (sum.direction, sum.way) == (moved.direction, moved.way)) {
+                Some(sum) => (sum.copies, sum.bytes) = (sum.copies + moved.copies, sum.bytes + moved.bytes),
+                None => self.moved.push(*moved),
+            }
+        }
         for latency in &other.latencies {
             match self.latencies.iter_mut().find(|sum| sum.priority == latency.priority) {
                 Some(sum) => sum.add(latency),
@@ -306,16 +311,35 @@ pub(crate) fn parts(process: &Process) -> Vec<Part> {
     parts
 }
 
-/// The report at this moment.
-pub(crate) fn report(process: &Process, is_final: bool) -> Report {
-    let devices = parts(process);
-    let state = match () {
+/// The same, for a thread that must not wait, summed up by device. `None` while another thread changes the lists.
+pub(crate) fn parts_at_once(process: &Process) -> Option<Vec<Part>> {
+    let closed = process.closed.try_lock().ok()?;
+    let open = process.locals_at_once()?;
+    let mut sums = BTreeMap::<i32, Part>::new();
+    for part in closed.parts().cloned().chain(open.iter().map(|local| Part::of(local))) {
+        match sums.get_mut(&part.device) {
+            Some(sum) => sum.add(&part),
+            None => drop(sums.insert(part.device, part)),
+        }
+    }
+    Some(sums.into_values().collect())
+}
+
+/// The state of the layer, in words.
+fn state(process: &Process, devices: &[Part]) -> &'static str {
+    match () {
         () if !process.settings.options.enabled => "off",
         () if process.is_off() => seen::OBSERVED,
         () if devices.iter().any(|part| part.stood_down) => "stood down",
         () if devices.is_empty() => "idle",
         () => "open",
-    };
+    }
+}
+
+/// The report at this moment.
+pub(crate) fn report(process: &Process, is_final: bool) -> Report {
+    let devices = parts(process);
+    let state = state(process, &devices);
     let calls = (process.start.calls)();
     let observed = seen::observed(process, &calls);
     let verdict = verdict(&facts::facts(&devices, observed.clone()));
@@ -324,7 +348,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     warnings.extend(process.settings.warnings.iter().cloned());
     warnings.extend(process.refusals());
     Report {
-        format: 1,
+        format: FORMAT,
         pid: std::process::id(),
         parent: std::os::unix::process::parent_id(),
         program: command.first().cloned().unwrap_or_default(),
@@ -411,7 +435,9 @@ fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     os::file::write_whole(&name, &serde_json::to_vec(report)?)
 }
 
+mod closed;
 mod facts;
+pub mod live;
 mod seen;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,9 @@ use crate::rules::Rules;
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
+/// The variable that keeps the figures of this process from others.
+const LIVE: &str = "OVERTAKE_LIVE";
+
 /// The name of a program's text of options in messages about faults.
 pub(crate) const OPTIONS: &str = "the options";
 
@@ -30,6 +33,8 @@ pub struct Settings {
     pub rules: Rules,
     /// Whether the drop-in watches copies.
     pub observe: Mode,
+    /// Whether other processes may read the figures of this one.
+    pub live: bool,
     /// Faults of files and variables.
     pub faults: Vec<Fault>,
     /// Settings without effect and those of tests, in words for the user.
@@ -45,7 +50,8 @@ impl Default for Settings {
             profile: Profile::DROP_IN,
             ..Options::default()
         };
-        Settings { options, rules: Rules::default(), observe: Mode::Off, faults: Vec::new(), warnings: Vec::new() }
+        let (observe, rules) = (Mode::Off, Rules::default());
+        Settings { options, rules, observe, live: true, faults: Vec::new(), warnings: Vec::new() }
     }
 }
 
@@ -77,8 +83,17 @@ impl Settings {
         }
         settings.faults.extend(settings.options.apply_variables(&lookup));
         settings.set_mode(lookup(observe::VARIABLE));
+        settings.set_live(lookup(LIVE));
         settings.warnings.extend(settings.options.apply_unlisted(&lookup).iter().map(ToString::to_string));
         settings
+    }
+
+    fn set_live(&mut self, text: Option<String>) {
+        match text.unwrap_or_default().as_str() {
+            "" | "on" => self.live = true,
+            "off" => self.live = false,
+            other => self.warnings.push(format!("{LIVE} cannot be {other:?}: it is on or off")),
+        }
     }
 
     fn set_mode(&mut self, text: Option<String>) {
@@ -175,6 +190,14 @@ mod tests {
         );
         let wrong = of("always");
         assert!(wrong.observe == Mode::Off && wrong.warnings[0].contains("it is off, only or also"), "{wrong:?}");
+    }
+
+    #[test]
+    fn live_figures_are_on_unless_the_variable_says_off() {
+        let of = |value: &str| Settings::from_environment(|name| (name == LIVE).then(|| value.to_owned()));
+        assert_eq!(["", "on", "off"].map(|value| of(value).live), [true, true, false]);
+        let wrong = of("no");
+        assert!(wrong.live && wrong.warnings[0].contains("OVERTAKE_LIVE cannot be \"no\""), "{wrong:?}");
     }
 
     #[test]

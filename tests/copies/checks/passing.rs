@@ -133,7 +133,7 @@ fn left_alone(rig: &Rig) -> Outcome {
     let (low, _high) = pair(rig, &overtake)?;
     let (host, buffer) = (rig.pinned_of(&[5; BYTES as usize])?, rig.buffer(BYTES)?);
     raw::leave_alone(&overtake, buffer, &host, BYTES, low.raw())?;
-    low.pass_on(Reason::LeftAlone, 3, || ());
+    low.pass_on(Reason::LeftAlone, None, 3, || ());
     same_bytes("the bytes", &rig.download(buffer, low.raw())?, &[5; BYTES as usize])?;
     let counted = overtake.statistics().native;
     same("the kinds", &counted.keys().copied().collect::<Vec<_>>(), &vec![Reason::LeftAlone])?;

@@ -16,7 +16,7 @@ mod compare;
 mod comparison;
 mod library;
 mod needed;
-mod reports;
+pub mod reports;
 mod supervise;
 mod system;
 mod unseen;

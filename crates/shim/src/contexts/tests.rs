@@ -134,3 +134,23 @@ fn a_second_retainer_waits_for_the_first() {
         second.join().unwrap();
     });
 }
+
+/// The watcher must not wait for a thread that holds one of the lists, and may be inside the driver.
+#[test]
+fn live_figures_wait_for_no_lock() {
+    let (process, gpu) = process();
+    retain(&process, &gpu);
+    let figures = || crate::report::parts_at_once(&process);
+    assert_eq!(figures().expect("nobody holds a list").len(), 1);
+    let held = locks::write(&process.contexts.open);
+    assert!(figures().is_none(), "the contexts are being changed");
+    drop(held);
+    let held = lock(&process.closed);
+    assert!(figures().is_none(), "a context is closing");
+    drop(held);
+    // A second context of the device, and a closed one: one part in all.
+    let second = create(&process, &gpu);
+    assert_eq!(figures().unwrap().len(), 1);
+    process.close(second);
+    assert_eq!(figures().unwrap().len(), 1);
+}

@@ -14,8 +14,10 @@ fn part(mut figure: u64) -> Part {
     Part {
         device: 0,
         name: "a device".to_owned(),
+        pci: "0000:01:00.0".to_owned(),
         contexts: next(),
         copies,
+        moved: vec![Moved { direction: "h2d", way: "kernel", copies: next(), bytes: next() }],
         passed_on: vec![PassedOn { reason: "small", copies: next(), bytes: next() }],
         unstaged_bytes: next(),
         staged_us: next(),

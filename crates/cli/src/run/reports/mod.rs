@@ -2,7 +2,7 @@
 
 mod folder;
 mod observed;
-mod record;
+pub mod record;
 mod text;
 mod total;
 mod trace;

@@ -2,6 +2,7 @@
 //! fields of a file are kept where processes are listed.
 
 use serde::{Deserialize, Serialize};
+use shim::live::BOUNDS_US;
 use shim::observed::Observed;
 
 /// The version of the format that this command understands.
@@ -19,6 +20,8 @@ pub struct ProcessRecord {
     pub command: Vec<String>,
     /// The time at which it began.
     pub started_unix_ms: u64,
+    /// The time at which it was written.
+    pub written_unix_ms: u64,
     /// Whether it was written at the end of the process.
     #[serde(rename = "final")]
     pub is_final: bool,
@@ -57,9 +60,13 @@ pub struct DeviceRecord {
     /// Its number in that process.
     pub device: i32,
     pub name: String,
+    /// Where the system has it.
+    pub pci: String,
     /// The number of contexts: closed ones are summed up.
     pub contexts: usize,
     pub copies: Classes,
+    /// The same copies, and those that went to the driver, by direction and way.
+    pub moved: Vec<MovedRecord>,
     /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
     /// Copies on the device by all ways together; counted above too.
@@ -88,6 +95,18 @@ pub struct DeviceRecord {
     pub stood_down: bool,
     /// Latencies by priority.
     pub latencies: Vec<LatencyRecord>,
+}
+
+/// Copies that went one way in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct MovedRecord {
+    /// `h2d`, `d2h`, `d2d`, `p2p` or `unknown`.
+    pub direction: String,
+    /// `urgent`, `kernel`, `engine`, `staged` or `native`.
+    pub way: String,
+    #[serde(flatten)]
+    pub amount: Amount,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -127,6 +146,9 @@ pub struct ReasonRecord {
     pub amount: Amount,
 }
 
+/// Numbers of copies by latency.
+pub type Buckets = [u64; BOUNDS_US.len() + 1];
+
 /// The latencies of the copies of one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -138,6 +160,9 @@ pub struct LatencyRecord {
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     pub max_us: f64,
+    pub sum_us: f64,
+    /// The number in each range between two of [`BOUNDS_US`].
+    pub buckets: Buckets,
 }
 
 /// The calls of one symbol.
