@@ -39,23 +39,22 @@ enum Part {
 }
 
 /// More columns than this do not fit beside each other on a page.
-const COLUMNS_MAX: usize = 10;
+const COLUMNS_MAX: usize = 9;
 
 /// A column: name, whether it is text, what it is about, and its content.
 type Entry = (&'static str, bool, Part, Cell);
 
 /// Columns that stay empty are left out.
-const COLUMNS: [Entry; 17] = [
+const COLUMNS: [Entry; 16] = [
     ("direction", true, Part::Key, |group| word(&group.key.direction)),
     ("method", true, Part::Key, |group| word(&group.key.method)),
     ("setting", true, Part::Key, |group| word(&group.key.setting)),
-    ("cameras", true, Part::UrgentKey, |group| word(&group.key.cameras)),
     ("priority", false, Part::UrgentKey, |group| {
         group.key.priority.map_or(NONE.to_owned(), |priority| priority.to_string())
     }),
     // Cameras tell the size of their pictures.
-    ("urgent", false, Part::UrgentKey, |group| {
-        if group.key.cameras.is_empty() { size(group.key.bytes.0) } else { NONE.to_owned() }
+    ("urgent", true, Part::UrgentKey, |group| {
+        if group.key.cameras.is_empty() { size(group.key.bytes.0) } else { group.key.cameras.clone() }
     }),
     ("bulk", false, Part::Key, |group| size(group.key.bytes.1)),
     ("runs", false, Part::Key, |group| group.rows.len().to_string()),

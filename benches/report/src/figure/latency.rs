@@ -309,3 +309,75 @@ fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
         canvas.arrow_head("f-grey", (x, to), -1.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three medians close together, and one far above them.
+    fn panel() -> Panel {
+        let samples = |us: u64| Distribution::new((0..2_000).map(|index| us * 1_000 + 9 * index).collect()).unwrap();
+        let one = |name: &str, tone, us| Series::new(name.to_owned(), tone, samples(us));
+        let series = vec![
+            one("idle", Tone::Grey, 12),
+            one("alone", Tone::Red, 8_400),
+            one("overtake", Tone::Green, 16),
+            one("second", Tone::Blue, 33),
+        ];
+        Panel {
+            title: "device to host".into(),
+            series,
+            gap: Some(Gap { idle: 0, other: 1, factor: 9.0 }),
+            limit_us: None,
+        }
+    }
+
+    fn figure() -> String {
+        LatencyFigure { title: "x".into(), subtitle: String::new(), panels: vec![panel()] }.to_svg()
+    }
+
+    fn number(line: &str, name: &str) -> f64 {
+        let from = line.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        line[from..].split('"').next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn labels_and_legend_stand_in_the_order_of_the_curves() {
+        let svg = figure();
+        let of = |class: &str, start: &str| {
+            let line = svg.lines().find(|line| line.starts_with(start) && line.contains(&format!("{class}\"")));
+            line.unwrap_or_else(|| panic!("{class} in {svg}"))
+        };
+        let tones = ["red", "blue", "green", "grey"];
+        let labels = tones.map(|tone| number(of(&format!("small head f-{tone}"), "<text"), "y"));
+        assert!(labels.windows(2).all(|two| two[0] + LABEL_ROW <= two[1] + 0.1), "{labels:?}");
+        let keys = ["s-red", "s-blue", "s-green", "s-grey dashed"];
+        let legend = keys.map(|key| number(of(&format!("key curve {key}"), "<line"), "x1"));
+        assert!(legend.is_sorted(), "{legend:?}");
+    }
+
+    #[test]
+    fn the_arrow_begins_on_the_idle_curve_and_has_one_head() {
+        let svg = figure();
+        let foot = svg.lines().find(|line| line.contains("f-grey") && line.contains("r=\"2.5\"")).unwrap();
+        let scale = LatencyFigure { title: String::new(), subtitle: String::new(), panels: vec![panel()] }.scale();
+        let idle = panel().series[0].distribution.quantile_us(GAP_SHARE);
+        let y = 344.0 - 236.0 * scale.unwrap().share(idle);
+        assert!((number(foot, "cy") - y).abs() < 0.1, "{foot}, {y}");
+        assert_eq!(svg.matches("<path class=\"f-grey\"").count(), 1);
+    }
+
+    #[test]
+    fn a_label_that_finds_no_place_below_the_others_is_left_out() {
+        let offer = |y: f64, cost| Offer { place: ((0.0, y), Anchor::Start), cost };
+        let places = |offers: &[Vec<Offer>]| -> Vec<Option<f64>> {
+            in_order(offers).into_iter().map(|place| place.map(|((_, y), _)| y)).collect()
+        };
+        let first = || vec![offer(20.0, 0.0), offer(10.0, 1.0)];
+        assert_eq!(places(&[first(), vec![offer(25.0, 0.0)]]), [Some(10.0), Some(25.0)], "the first one moves up");
+        assert_eq!(places(&[first(), vec![offer(40.0, 0.0)]]), [Some(20.0), Some(40.0)]);
+        let none = places(&[vec![offer(20.0, 0.0)], vec![offer(20.0, 5.0)], vec![offer(50.0, 0.0)]]);
+        assert_eq!(none, [Some(20.0), None, Some(50.0)]);
+        assert_eq!(places(&[]), []);
+    }
+}
