@@ -65,9 +65,6 @@ pub struct LatencyArguments {
     /// Measure the share of bulk while urgent copies never end.
     #[arg(long, conflicts_with = "frontier")]
     pub endless: bool,
-    /// Write the picture to this file.
-    #[arg(long, conflicts_with = "endless", value_name = "FILE")]
-    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `bench burst`.
@@ -84,9 +81,6 @@ pub struct BurstArguments {
     /// Copies in a burst.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=512), value_name = "COPIES")]
     pub burst: u32,
-    /// Write the picture to this file.
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `bench overhead`.

@@ -5,7 +5,7 @@ use console::failure::Result;
 use measure::catalogue::MethodName;
 use measure::present::{latency_figure, latency_text, subtitle, table};
 use measure::runner::{Load, Pace};
-use measure::stage::{Shown, Stage, finish_drawn, methods_or};
+use measure::stage::{Shown, Stage, finish, methods_or};
 
 use super::args::BurstArguments;
 
@@ -34,5 +34,5 @@ pub fn run(globals: &Globals, burst: &BurstArguments) -> Result<()> {
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish_drawn(&common.output, burst.svg.as_ref(), &run, &shown)
+    finish(&common.output, &run, &shown)
 }

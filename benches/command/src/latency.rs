@@ -7,7 +7,7 @@ use measure::case::{Case, Sizes};
 use measure::catalogue::MethodName;
 use measure::present::{frontier, latency_figure, latency_text, percent_of_raw, subtitle, table};
 use measure::runner::{Load, Pace};
-use measure::stage::{Shown, Stage, finish, finish_drawn, methods_or};
+use measure::stage::{Shown, Stage, finish, methods_or};
 use overtake::Options;
 use overtake::kernel::Workers;
 use report::Run;
@@ -48,7 +48,7 @@ pub fn run(globals: &Globals, latency: &LatencyArguments) -> Result<()> {
     };
     let summary = subtitle(&run);
     let shown = Shown { title: "latency".into(), summary, table: table(&run), picture, svg: Some(svg), notes };
-    finish_drawn(&common.output, latency.svg.as_ref(), &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 /// All cases in the order of the table: references first, then the methods, for each direction and size.

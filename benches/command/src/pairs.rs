@@ -68,6 +68,10 @@ pub fn csv(driver: &Arc<dyn Driver>, bytes: u64, rounds: u32) -> Result<String> 
 
 /// Runs the command.
 pub fn run(globals: &Globals, bandwidth: &BandwidthArguments) -> Result<()> {
+    if bandwidth.common.output.svg.is_some() || bandwidth.common.output.html.is_some() {
+        let cure = "leave out --svg and --html, or --pairs: every bench without it draws";
+        return Err(Failure::Other(format!("bench bandwidth --pairs draws no picture, as it makes a matrix; {cure}")));
+    }
     let opened = open::open(globals, open::Payload::TimingOnly)?;
     let bytes = bandwidth.bulk_bytes.last().copied().unwrap_or(256 << 20);
     let devices = Devices::open(&opened.driver)?;

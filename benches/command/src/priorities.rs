@@ -13,7 +13,7 @@ use measure::catalogue::MethodName;
 use measure::flow::{Cargo, Flow, Plain, Through};
 use measure::method::Tally;
 use measure::present::{latency_figure, latency_text, subtitle, table};
-use measure::stage::{Shown, Stage, finish_drawn, methods_or, span};
+use measure::stage::{Shown, Stage, finish, methods_or, span};
 use measure::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use overtake::{Options, Overtake, Priority};
 use priority::{Direction, Priorities};
@@ -79,7 +79,7 @@ pub fn run(globals: &Globals, latency: &LatencyArguments, count: u8) -> Result<(
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish_drawn(&common.output, latency.svg.as_ref(), &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 impl Bench<'_> {

@@ -58,7 +58,10 @@ pub struct Output {
     /// Write the numbers to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write a page with the table, and the picture if there is one, to this file.
+    /// Write the picture to this file: distributions, latency over bandwidth, or medians.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write a page with the table and the picture to this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -11,6 +11,7 @@ use console::progress::Progress;
 use console::{header, open, output};
 use hal::{Code, Context, Driver, Nanos};
 use overtake::Options;
+use report::views::of_run;
 use report::{Header, Page, Run, Section, Table};
 use serde::Serialize;
 
@@ -164,6 +165,7 @@ pub struct Shown {
     pub table: Table,
     /// A picture in text.
     pub picture: Option<String>,
+    /// The picture of a bench that has more to show than medians.
     pub svg: Option<String>,
     /// Notes that a reader needs beside the numbers.
     pub notes: Vec<String>,
@@ -171,18 +173,14 @@ pub struct Shown {
 
 /// Prints a run and writes the requested files.
 pub fn finish(output: &Output, run: &Run, shown: &Shown) -> Result<()> {
-    finish_drawn(output, None, run, shown)
-}
-
-/// As [`finish`], for a bench that draws a picture, with the file for it.
-pub fn finish_drawn(output: &Output, picture: Option<&PathBuf>, run: &Run, shown: &Shown) -> Result<()> {
     let mut written: Vec<&PathBuf> = Vec::new();
-    if let (Some(path), Some(svg)) = (picture, &shown.svg) {
-        output::write_file(path, svg)?;
+    let svg = shown.svg.clone().unwrap_or_else(|| of_run(run, &shown.title).to_svg());
+    if let Some(path) = &output.svg {
+        output::write_file(path, &svg)?;
         written.push(path);
     }
     if let Some(path) = &output.html {
-        output::write_file(path, &page(&run.header, shown).to_html())?;
+        output::write_file(path, &page(&run.header, shown, svg).to_html())?;
         written.push(path);
     }
     let is_printed = write_json(output.json.as_ref(), run)?;
@@ -215,10 +213,9 @@ pub fn write_json<T: Serialize>(path: Option<&PathBuf>, record: &T) -> Result<bo
     output::write_file(path, &(json + "\n")).map(|()| false)
 }
 
-fn page(header: &Header, shown: &Shown) -> Page {
+fn page(header: &Header, shown: &Shown, svg: String) -> Page {
     let text = [std::slice::from_ref(&shown.summary), &shown.notes].concat().join(" ");
-    let section =
-        Section { heading: shown.title.clone(), text, svg: shown.svg.clone(), table: Some(shown.table.clone()) };
+    let section = Section { heading: shown.title.clone(), text, svg: Some(svg), table: Some(shown.table.clone()) };
     Page { title: format!("overtake bench: {}", shown.title), header: header.clone(), sections: vec![section] }
 }
 

@@ -184,16 +184,27 @@ impl Canvas {
     /// A label for the first of `places` inside `bounds` where it covers no text, and no curve either if there is such
     /// a place. Where none is free the label is left out, because two labels over each other tell less than one.
     pub(crate) fn label(&mut self, class: &str, text: &str, bounds: &Area, places: &[((f64, f64), Anchor)]) -> bool {
-        let area = |&(at, anchor): &((f64, f64), Anchor)| Area::of_text(class, at, anchor, text);
-        let touches_any = |area: &Area, others: &[Area]| others.iter().any(|other| area.touches(other));
-        let is_possible = |area: &Area| bounds.holds(area) && !touches_any(area, &self.texts);
-        // Labels are numbers, most of them: a curve may pass where only a few letters descend.
-        let is_clear = |at: f64, area: Area| !touches_any(&Area { bottom: at, ..area }, &self.marks);
-        let free = places.iter().filter(|place| is_possible(&area(place)));
-        let best = free.clone().find(|place| is_clear(place.0.1, area(place))).or_else(|| free.clone().next());
-        let Some(&(at, anchor)) = best else { return false };
+        let free = places.iter().filter_map(|place| Some((place, self.has_room(class, text, bounds, *place)?)));
+        let best = free.clone().find(|(_, is_clear)| *is_clear).or_else(|| free.clone().next());
+        let Some((&(at, anchor), _)) = best else { return false };
         self.text(class, at, anchor, text);
         true
+    }
+
+    /// Whether a label has room at a place: nothing if it would leave `bounds` or cover a text, and else whether it
+    /// covers no curve.
+    pub(crate) fn has_room(
+        &self,
+        class: &str,
+        text: &str,
+        bounds: &Area,
+        (at, anchor): ((f64, f64), Anchor),
+    ) -> Option<bool> {
+        let area = Area::of_text(class, at, anchor, text);
+        let touches_any = |area: &Area, others: &[Area]| others.iter().any(|other| area.touches(other));
+        // Labels are numbers, most of them: a curve may pass where only a few letters descend.
+        let is_possible = bounds.holds(&area) && !touches_any(&area, &self.texts);
+        is_possible.then(|| !touches_any(&Area { bottom: at.1, ..area }, &self.marks))
     }
 
     /// Has later labels avoid an area, if they have another place.

@@ -1,5 +1,7 @@
 //! Traces as Perfetto and chrome://tracing open them: slices on tracks, drawn as a timeline.
 
+mod copies;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -7,6 +9,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::figure::{Lane, Mark, Span, Timeline, Tone};
+
+pub use copies::Beside;
 
 /// The colours of names, in the order in which these first come.
 const TONES: [Tone; 8] =
@@ -112,19 +116,21 @@ impl Trace {
         slices.chain(tracks).chain(deadlines).collect()
     }
 
-    /// A lane for each track, by name, and a bar for each slice.
+    /// A lane for each track, that of urgent copies first and then by name, and a bar for each slice.
     #[must_use]
     pub fn timeline(&self, title: &str) -> Timeline {
         let mut tones: BTreeMap<&str, Tone> = BTreeMap::new();
-        let mut lanes: BTreeMap<(String, Track), Vec<Span>> = BTreeMap::new();
+        let mut lanes: BTreeMap<Track, Vec<Span>> = BTreeMap::new();
         for slice in &self.slices {
             let next = TONES[tones.len() % TONES.len()];
-            let tone = *tones.entry(&slice.name).or_insert(next);
+            let of_copy = copies::tone(slice, &self.name(slice.track));
+            let tone = of_copy.unwrap_or_else(|| *tones.entry(&slice.name).or_insert(next));
             let (start_us, end_us) = (slice.begin_ns as f64 / 1e3, (slice.begin_ns + slice.span_ns) as f64 / 1e3);
-            let lane = lanes.entry((self.name(slice.track), slice.track)).or_default();
-            lane.push(Span { start_us, end_us, label: slice.name.clone(), tone });
+            lanes.entry(slice.track).or_default().push(Span { start_us, end_us, label: slice.name.clone(), tone });
         }
-        let lanes = lanes.into_iter().map(|((name, _), spans)| Lane { name, spans }).collect();
+        let mut lanes: Vec<(Track, Vec<Span>)> = lanes.into_iter().collect();
+        lanes.sort_by_cached_key(|(track, _)| (self.order(*track), self.name(*track), *track));
+        let lanes = lanes.into_iter().map(|(track, spans)| Lane { name: self.name(track), spans }).collect();
         let mark = |(at_ns, label): &(u64, String)| Mark { at_us: *at_ns as f64 / 1e3, label: label.clone() };
         let marks = self.deadlines.iter().map(mark).collect();
         Timeline { title: title.to_owned(), lanes, steps: Vec::new(), marks }

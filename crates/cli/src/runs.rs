@@ -43,7 +43,8 @@ pub fn run(arguments: &ReportArguments) -> Result<()> {
 fn open(file: &Path) -> Result<Vec<Stored>> {
     let origin = file.display();
     let explain = |why: &dyn std::fmt::Display| {
-        let cure = "name a file that `overtake bench … --json FILE` has written, or a trace of `overtake run --trace`";
+        let cure = "name a file that `overtake bench … --json FILE`, `overtake run --json FILE` or `--trace FILE` has \
+                    written";
         Failure::Other(format!("cannot report on {origin}: {why}; {cure}"))
     };
     let bytes = os::file::read(file, BYTES_MAX).map_err(|error| explain(&error))?;
@@ -52,9 +53,14 @@ fn open(file: &Path) -> Result<Vec<Stored>> {
 }
 
 fn title(runs: &[Stored]) -> String {
-    let commands: Vec<&str> = runs.iter().filter_map(|run| Some(run.header.as_ref()?.command.as_str())).collect();
+    let command = |run: &Stored| match (&run.header, &run.own) {
+        (Some(header), _) => Some(header.command.clone()),
+        (None, Some(own)) => Some(format!("overtake run -- {}", own.command.join(" "))),
+        _ => None,
+    };
+    let commands: Vec<String> = runs.iter().filter_map(command).collect();
     match commands.as_slice() {
-        [command] => (*command).to_owned(),
+        [command] => command.clone(),
         _ => format!("overtake: {}", count(runs.len(), "run")),
     }
 }

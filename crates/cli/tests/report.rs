@@ -67,7 +67,10 @@ fn files_that_are_no_runs_are_named_with_a_cure() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(&format!("cannot report on {file}: ")) && said.contains(reason), "{said}");
-        assert!(said.contains("name a file that `overtake bench … --json FILE` has written"), "{said}");
+        assert!(
+            said.contains("name a file that `overtake bench … --json FILE`, `overtake run --json FILE` or"),
+            "{said}"
+        );
         assert!(!folder.path().join("overtake-report.html").exists(), "no page of a part of the runs");
     }
 }

@@ -85,7 +85,8 @@ pub fn express(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     ))
 }
 
-fn count(runs: usize) -> String {
+/// A number of runs in words.
+pub fn count(runs: usize) -> String {
     if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 

@@ -1,28 +1,31 @@
-//! A picture for each question and device: every figure of its table, median and range.
+//! A picture for each question and device: latency over bandwidth of the frontier, six lines of the video, and of the
+//! others every figure of the table, median and range.
 
 use std::collections::BTreeMap;
 
-use report::figure::{Gap, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
+use report::figure::{Axis, Gap, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
 use report::trace::Trace;
-use report::views::percent_of_raw;
-use report::{Distribution, format};
+use report::{BenchRow, Distribution, Run, views};
 
 use super::cells::median;
-use super::front;
 use super::groups::{Group, current, groups, over_idle};
 use super::programs::rows_of;
-use super::video::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use super::{front, video};
 use crate::stored::{FOLDER, Stored, is_guarded};
 
-/// Questions whose rows are those of a bench.
-const BENCHES: [&str; 8] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth", "video"];
+/// Questions whose rows are those of a bench, with a picture of all medians.
+const BENCHES: [&str; 6] = ["latency", "burst", "overhead", "priorities", "endless", "bandwidth"];
+/// The same with pictures of their own.
+const FRONTIER: &str = "frontier";
+const VIDEO: &str = "video";
 /// Questions whose rows are those of programs.
 const PROGRAMS: [&str; 10] =
     ["contended", "serving", "offload", "frames", "device_put", "shapes", "by_hand", "loaders", "unpinned", "clients"];
 /// The question whose runs are traces: its picture is that of the last one.
 const TRACES: &str = "profile";
 /// The variables of the driver's queues, and their unit.
-const QUEUES: [(&str, &str); 2] = [(MAX_CONNECTIONS, "kernel queues"), (MAX_COPY_CONNECTIONS, "copy queues")];
+const QUEUES: [(&str, &str); 2] =
+    [(video::MAX_CONNECTIONS, "kernel queues"), (video::MAX_COPY_CONNECTIONS, "copy queues")];
 /// The methods whose distributions the front page shows, with their colours.
 const SHOWN: [(&str, Tone); 4] =
     [("idle", Tone::Grey), ("native+priority", Tone::Red), ("kernel/hold", Tone::Green), ("express", Tone::Blue)];
@@ -34,16 +37,10 @@ pub fn all(runs: &[Stored]) -> BTreeMap<String, Option<String>> {
     devices.dedup();
     let mut pictures = BTreeMap::new();
     for device in devices {
-        for question in BENCHES.into_iter().chain(PROGRAMS) {
-            let runs = current(runs, question, device);
-            if runs.iter().all(|run| run.rows.is_empty()) {
-                continue;
+        for question in BENCHES.into_iter().chain([FRONTIER, VIDEO]).chain(PROGRAMS) {
+            if let Some(svg) = of(question, &current(runs, question, device)) {
+                pictures.insert(format!("{FOLDER}/{question}/{device}.svg"), Some(svg));
             }
-            let panels =
-                if PROGRAMS.contains(&question) { program_panels(&runs) } else { bench_panels(&groups(&runs)) };
-            let subtitle = format!("{}; medians of {} runs, lowest to highest", runs[0].header.device, runs.len());
-            let figure = RangeFigure { title: question.to_owned(), subtitle, panels };
-            pictures.insert(format!("{FOLDER}/{question}/{device}.svg"), Some(figure.to_svg()));
         }
         if let Some(svg) = trace(runs, device) {
             pictures.insert(format!("{FOLDER}/{TRACES}/{device}.svg"), Some(svg));
@@ -56,9 +53,29 @@ pub fn all(runs: &[Stored]) -> BTreeMap<String, Option<String>> {
     pictures
 }
 
-/// Whether each device with runs of the question has a picture of their medians.
-pub fn is_drawn(question: &str) -> bool {
-    BENCHES.contains(&question) || PROGRAMS.contains(&question)
+/// The picture of the runs of a question on a device, if they have one.
+pub fn of(question: &str, runs: &[&Stored]) -> Option<String> {
+    let first = runs.iter().find(|run| !run.rows.is_empty())?;
+    let rows = || runs.iter().flat_map(|run| run.bench_rows()).collect::<Vec<BenchRow>>();
+    let origin = format!("{}; {}", first.header.device, medians_of(runs.len(), ", lowest to highest"));
+    let titled = |subtitle: String, panels| RangeFigure { title: question.to_owned(), subtitle, panels };
+    Some(match question {
+        FRONTIER => {
+            let figure = views::frontier(&Run { header: first.header.clone(), rows: rows() });
+            let subtitle = format!("{}; {}", figure.subtitle, medians_of(runs.len(), ""));
+            report::figure::Scatter { subtitle, ..figure }.to_svg()
+        }
+        VIDEO => video::picture(runs)?.to_svg(),
+        _ if BENCHES.contains(&question) => {
+            let groups = groups(runs);
+            let words = |group: &Group| environment(&group.key.variant);
+            let measured: Vec<_> =
+                groups.iter().map(|group| views::Measured { variant: words(group), rows: &group.rows }).collect();
+            views::medians(question, &(views::sizes(&rows()) + &origin), &measured).to_svg()
+        }
+        _ if PROGRAMS.contains(&question) => titled(origin, vec![program_panel(runs)]).to_svg(),
+        _ => return None,
+    })
 }
 
 /// The picture of a device's last trace.
@@ -68,56 +85,42 @@ fn trace(runs: &[Stored], device: &str) -> Option<String> {
     Some(trace.timeline(&format!("{}: {}", last.header.device, trace.summary())).to_svg())
 }
 
-fn name(group: &Group, with_direction: bool) -> String {
-    let key = &group.key;
-    let priority = key.priority.map(|priority| format!("priority {priority}"));
-    let bytes = if key.bytes.0 > 0 { key.bytes.0 } else { key.bytes.1 };
-    // Cameras tell the size of their pictures.
-    let size = (bytes > 0 && key.cameras.is_empty()).then(|| format::size(bytes));
-    let guarded = is_guarded(&key.variant).then(|| "guarded".to_owned());
-    let direction = with_direction.then(|| key.direction.clone());
-    let setting = Some(key.setting.clone()).filter(|setting| !setting.is_empty());
-    let cameras = Some(key.cameras.clone()).filter(|cameras| !cameras.is_empty());
-    let [kernels, copies] = QUEUES.map(|(variable, unit)| {
-        let value = |word: &str| Some(word.strip_prefix(variable)?.strip_prefix('=')?.to_owned());
-        key.variant.split(' ').find_map(value).map(|number| format!("{number} {unit}"))
-    });
-    let words = [direction, Some(key.method.clone()), setting, cameras, priority, size, guarded, kernels, copies];
-    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+fn medians_of(runs: usize, shown: &str) -> String {
+    match runs {
+        1 => front::count(1),
+        _ => format!("medians of {}{shown}", front::count(runs)),
+    }
 }
 
-fn bench_panels(groups: &[Group]) -> Vec<RangePanel> {
-    let rows = |figure: fn(&report::BenchRow) -> Option<f64>| -> Vec<RangeRow> {
-        let row = |group: &Group| {
-            RangeRow::new(
-                name(group, true),
-                if group.key.method.contains("native") { Tone::Red } else { Tone::Green },
-                group.values(figure),
-            )
-        };
-        groups.iter().filter_map(row).collect()
+/// An environment in a reader's words.
+pub fn environment(variant: &str) -> String {
+    let word = |word: &str| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let queues = QUEUES.into_iter().find(|(variable, _)| *variable == name);
+        match queues {
+            Some((_, unit)) => Some(format!("{value} {unit}")),
+            None => (!is_guarded(variant)).then(|| word.to_owned()),
+        }
     };
-    let panels =
-        [("median latency, us", rows(|row| row.p50_us)), ("bulk bandwidth, % of bulk alone", rows(percent_of_raw))];
-    panels
-        .into_iter()
-        .filter(|(_, rows)| !rows.is_empty())
-        .map(|(title, rows)| RangePanel { title: title.to_owned(), rows })
-        .collect()
+    let words = variant.split(' ').filter(|text| !text.is_empty()).filter_map(word);
+    is_guarded(variant).then(|| "guarded".to_owned()).into_iter().chain(words).collect::<Vec<_>>().join(", ")
 }
 
-fn program_panels(runs: &[&Stored]) -> Vec<RangePanel> {
+fn program_panel(runs: &[&Stored]) -> RangePanel {
     let mut names: Vec<(String, Vec<f64>, Tone)> = Vec::new();
     for row in runs.iter().flat_map(|run| rows_of(run)) {
         let title = format!("{}, {}, {}", row.case, row.mode, row.phase);
-        let tone = if row.mode == "native" { Tone::Red } else { Tone::Green };
         match names.iter_mut().find(|(known, _, _)| *known == title) {
             Some((_, values, _)) => values.extend(row.p50_us),
-            None => names.push((title, row.p50_us.into_iter().collect(), tone)),
+            None => {
+                let tone = views::meaning(&format!("{}, {}", row.mode, row.phase));
+                names.push((title, row.p50_us.into_iter().collect(), tone));
+            }
         }
     }
-    let rows = names.into_iter().filter_map(|(title, values, tone)| RangeRow::new(title, tone, values)).collect();
-    vec![RangePanel { title: "median latency, us".to_owned(), rows }]
+    let axis = Axis::Logarithmic;
+    let row = |(title, values, tone)| RangeRow::new(title, tone, axis, values);
+    RangePanel { title: "median latency, us".to_owned(), axis, rows: names.into_iter().filter_map(row).collect() }
 }
 
 /// `distributions DEVICE [FOLDER]`: the picture of the distributions, for a page in another folder.
@@ -180,6 +183,14 @@ fn median_of(group: &Group, figure: impl Fn(&report::BenchRow) -> Option<f64>) -
 mod tests {
     use super::*;
     use crate::headline::example;
+
+    #[test]
+    fn environments_are_told_in_words() {
+        let queues = "CUDA_DEVICE_MAX_CONNECTIONS=32 CUDA_DEVICE_MAX_COPY_CONNECTIONS=4";
+        assert_eq!(environment(queues), "32 kernel queues, 4 copy queues");
+        assert_eq!(environment("OVERTAKE_CHANNELS=off OVERTAKE_GUARD_BYTES_MIN=1M"), "guarded");
+        assert_eq!((environment("A=1 B=2").as_str(), environment("").as_str()), ("A=1, B=2", ""));
+    }
 
     #[test]
     fn picture_and_table_show_one_factor_and_one_median() {

@@ -1,11 +1,13 @@
 //! The table of the front page about video: pictures with deadlines beside every background at once, with the queues
 //! that the command asks for.
 
-use report::views::percent_of_raw;
-use report::{Column, Table};
+use report::figure::{Axis, RangeFigure, RangePanel, RangeRow, Tone};
+use report::views::{IDLE, meaning, percent_of_raw};
+use report::{BenchRow, Column, Table};
 
 use super::cells::{NONE, factor, spread};
 use super::copies::group_tail;
+use super::front::count;
 use super::groups::{Group, groups, over_idle};
 use super::sources::{self, asked};
 use crate::stored::Stored;
@@ -15,13 +17,18 @@ pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// The same for copies.
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
-/// The environment that the command makes (`overtake::queues::ask`).
+/// The environment that the command makes (`overtake::queues::ask`), and the one for pictures that tolerate chunks.
+const ASKED_WITH_TOLERANCE: [(&str, &str); 2] = [(MAX_CONNECTIONS, "32"), (MAX_COPY_CONNECTIONS, "16")];
 const ASKED: [(&str, &str); 2] = [(MAX_CONNECTIONS, "32"), (MAX_COPY_CONNECTIONS, "4")];
 
 /// The methods, as rows name them and as the table does.
 const METHODS: [(&str, &str); 2] = [("native+priority", "CUDA alone, highest priority"), ("pipeline", "overtake")];
 /// The background: all of them.
 const SETTING: &str = "all";
+/// The same in the rows of pipelines with a tolerance.
+const TOLERANT: &str = "all, tolerance_us=150";
+/// A bar of the picture.
+type Bar = fn(&BenchRow) -> Option<f64>;
 
 /// `video DEVICE`: the frames that missed their deadline, by cameras and method.
 pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
@@ -66,8 +73,72 @@ pub fn beside_all(runs: &[&Stored]) -> Vec<Group> {
     all
 }
 
+/// The picture: the idle device, CUDA alone and overtake, for each kind of cameras, of those runs that have both ways
+/// beside every background. If there are none with the queues of the command, those with a tolerance.
+pub fn picture(runs: &[&Stored]) -> Option<RangeFigure> {
+    let sets = [(ASKED, SETTING), (ASKED_WITH_TOLERANCE, TOLERANT)];
+    sets.into_iter().find_map(|(queues, setting)| {
+        let settings = METHODS.map(|(method, _)| (method, if method == "pipeline" { setting } else { SETTING }));
+        let is_of = |row: &BenchRow, (method, setting): (&str, &str)| {
+            row.method == method && row.setting.as_deref() == Some(setting) && row.stream.is_some()
+        };
+        let has_both = |run: &Stored| {
+            let rows = run.bench_rows();
+            has(run, queues) && settings.iter().all(|wanted| rows.iter().any(|row| is_of(row, *wanted)))
+        };
+        let its: Vec<&Stored> = runs.iter().copied().filter(|run| has_both(run)).collect();
+        let rows: Vec<BenchRow> = its.iter().flat_map(|run| run.bench_rows()).collect();
+        let shown: Vec<BenchRow> = rows
+            .into_iter()
+            .filter(|row| row.method == IDLE || settings.iter().any(|wanted| is_of(row, *wanted)))
+            .collect();
+        let first = its.first()?;
+        let queues = super::pictures::environment(&first.variant());
+        let tolerance = setting.strip_prefix(SETTING)?.trim_start_matches(", ").replace('=', " = ");
+        let words = [queues, tolerance].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+        Some(RangeFigure {
+            title: "Pictures of five cameras beside bulk".to_owned(),
+            subtitle: format!(
+                "a model that is loaded, an archive that is transcoded, and blocks in both directions at once;                  {words}; {}, {}",
+                first.header.device,
+                count(its.len())
+            ),
+            panels: panels(&shown),
+        })
+    })
+}
+
+fn panels(rows: &[BenchRow]) -> Vec<RangePanel> {
+    let missed: Bar = |row| Some(100.0 * row.missed? as f64 / row.due.filter(|due| *due > 0)? as f64);
+    let panels: [(&str, Axis, Bar); 2] = [
+        ("median latency of a picture, us", Axis::Logarithmic, |row| row.p50_us),
+        ("pictures late or lost, %", Axis::FromZero, missed),
+    ];
+    let mut kinds: Vec<&str> = rows.iter().filter_map(|row| row.stream.as_deref()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    // Four small cameras before a large one, as in the table.
+    kinds.reverse();
+    let ways = || [(IDLE, "idle device")].into_iter().chain(METHODS);
+    let lines = || kinds.iter().flat_map(move |kind| ways().map(move |(method, title)| (*kind, method, title)));
+    let panel = |(title, axis, bar): (&str, Axis, Bar)| {
+        let line = |(kind, method, title): (&str, &str, &str)| {
+            let its = rows.iter().filter(|row| row.stream.as_deref() == Some(kind) && row.method == method);
+            let cameras = kind.split(':').next().unwrap_or(kind);
+            let tone: Tone = meaning(method);
+            RangeRow::new(format!("{cameras}, {title}"), tone, axis, its.filter_map(bar).collect())
+        };
+        RangePanel { title: title.to_owned(), axis, rows: lines().filter_map(line).collect() }
+    };
+    panels.into_iter().map(panel).collect()
+}
+
 fn has_queues(run: &Stored) -> bool {
-    ASKED.iter().all(|(name, value)| run.header.environment.get(*name).is_some_and(|set| set == value))
+    has(run, ASKED)
+}
+
+fn has(run: &Stored, queues: [(&str, &str); 2]) -> bool {
+    queues.iter().all(|(name, value)| run.header.environment.get(*name).is_some_and(|set| set == value))
 }
 
 #[cfg(test)]

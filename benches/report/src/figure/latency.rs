@@ -53,6 +53,15 @@ pub struct Panel {
     pub limit_us: Option<f64>,
 }
 
+impl Panel {
+    /// The series in the order of their medians, the highest first.
+    fn from_above(&self) -> Vec<&Series> {
+        let mut series: Vec<&Series> = self.series.iter().collect();
+        series.sort_by(|one, other| other.p50_us.total_cmp(&one.p50_us));
+        series
+    }
+}
+
 /// A figure of one or more panels that share their axes and their legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyFigure {
@@ -77,9 +86,11 @@ const LAST: [(f64, f64); 2] = [(0.999, 3.0), (0.99, 2.0)];
 const PERCENTILES: [(f64, &str); 5] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.0, "min")];
 /// The place of a gap's arrow, as a share of all samples: between the labels of p50 and p90.
 const GAP_SHARE: f64 = 0.82;
-/// Baselines of a median's label, from its dot on: above, below, then further off.
-const LABEL_OFFSETS: [f64; 16] =
-    [-9.0, 19.0, -13.0, 23.0, -17.0, 27.0, -25.0, 35.0, -41.0, 51.0, -57.0, 67.0, -73.0, 83.0, -89.0, 99.0];
+/// From one label of a median to the next.
+const LABEL_ROW: f64 = 13.0;
+/// What it costs that a curve passes behind a label, and that there is none.
+const CROSSING: f64 = 20.0;
+const MISSING: f64 = 1_000.0;
 
 /// One panel's place, and the axes.
 struct Plot {
@@ -120,10 +131,10 @@ impl LatencyFigure {
         Some(LogScale::covering(low, high))
     }
 
-    /// Series in the order of the panels, each name once.
+    /// Each name once, in the order of the curves of the first panel that has it, from above.
     fn legend(&self) -> Vec<&Series> {
         let mut legend: Vec<&Series> = Vec::new();
-        for series in self.all_series() {
+        for series in self.panels.iter().flat_map(Panel::from_above) {
             if legend.iter().all(|known| known.name != series.name) {
                 legend.push(series);
             }
@@ -201,24 +212,70 @@ fn draw_series(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     }
 }
 
-/// Labels the dots: the lowest first, below it where that is free, then the others from above.
+/// Labels the dots, in the order of the curves from above: each where it costs least, as far as its label is below that
+/// of the curve above it.
 fn draw_medians(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
-    let mut series: Vec<&Series> = panel.series.iter().collect();
-    series.sort_by(|one, other| other.p50_us.total_cmp(&one.p50_us));
-    if !series.is_empty() {
-        series.rotate_right(1);
-    }
-    let (x, inside) = (plot.x(0.5), plot.inside());
-    for (index, series) in series.into_iter().enumerate() {
-        let dot = plot.y(series.p50_us);
-        let beside = |offset: f64| [((x + 9.0, dot + offset), Anchor::Start), ((x - 9.0, dot + offset), Anchor::End)];
-        let mut places = LABEL_OFFSETS.map(beside).concat();
-        if index == 0 && panel.series.len() > 1 {
-            places.rotate_left(2);
-        }
+    let (x, inside, all) = (plot.x(0.5), plot.inside(), panel.from_above());
+    let text = |series: &Series| format::span_us(series.p50_us);
+    let offers: Vec<Vec<Offer>> = all
+        .iter()
+        .enumerate()
+        .map(|(index, series)| {
+            let (dot, class) = (plot.y(series.p50_us), format!("small head {}", series.tone.fill()));
+            let is_last = index > 0 && index + 1 == all.len();
+            offsets(is_last)
+                .flat_map(|offset| [((x + 9.0, dot + offset), Anchor::Start), ((x - 9.0, dot + offset), Anchor::End)])
+                .enumerate()
+                .filter_map(|(rank, place)| {
+                    let is_clear = canvas.has_room(&class, &text(series), &inside, place)?;
+                    Some(Offer { place, cost: rank as f64 + if is_clear { 0.0 } else { CROSSING } })
+                })
+                .collect()
+        })
+        .collect();
+    for (series, place) in all.iter().zip(in_order(&offers)) {
         let class = format!("small head {}", series.tone.fill());
-        canvas.label(&class, &format::span_us(series.p50_us), &inside, &places);
+        if let Some(place) = place {
+            canvas.label(&class, &text(series), &inside, &[place]);
+        }
     }
+}
+
+/// Baselines from a dot on: just above it, just below it, then further off; below it first for the lowest curve.
+fn offsets(is_last: bool) -> impl Iterator<Item = f64> {
+    let pairs = [(-7.0, 16.0), (-9.0, 19.0), (-13.0, 14.0), (-17.0, 23.0), (-25.0, 27.0), (-41.0, 35.0), (-57.0, 51.0)];
+    pairs.into_iter().flat_map(move |(above, below)| if is_last { [below, above] } else { [above, below] })
+}
+
+/// A place for a label, and what it costs to take it.
+struct Offer {
+    place: ((f64, f64), Anchor),
+    cost: f64,
+}
+
+/// The place of each label, from above, so that each is a row below the one before it, and all together cost least. A
+/// label that finds no place is left out.
+fn in_order(offers: &[Vec<Offer>]) -> Vec<Option<((f64, f64), Anchor)>> {
+    // For each place of the last label the least cost, with the places of all labels.
+    let mut ways: Vec<(f64, f64, Vec<Option<((f64, f64), Anchor)>>)> = vec![(f64::MIN, 0.0, Vec::new())];
+    for of_one in offers {
+        let mut next: Vec<(f64, f64, Vec<_>)> = Vec::new();
+        for (lowest, cost, places) in &ways {
+            let fits = of_one.iter().filter(|offer| offer.place.0.1 >= lowest + LABEL_ROW);
+            let taken = fits.map(|offer| (offer.place.0.1, cost + offer.cost, Some(offer.place)));
+            for (lowest, cost, place) in taken.chain([(*lowest, cost + MISSING, None)]) {
+                let better = next.iter_mut().find(|way| way.0 == lowest);
+                let way = || (lowest, cost, [&places[..], &[place]].concat());
+                match better {
+                    Some(known) if known.1 > cost => *known = way(),
+                    Some(_) => {}
+                    None => next.push(way()),
+                }
+            }
+        }
+        ways = next;
+    }
+    ways.into_iter().min_by(|one, other| one.1.total_cmp(&other.1)).map_or(Vec::new(), |way| way.2)
 }
 
 fn draw_limit(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
@@ -230,11 +287,12 @@ fn draw_limit(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     canvas.label("small muted", &format!("deadline {}", format::span_us(limit_us)), &plot.inside(), &places);
 }
 
+/// An arrow that begins on the idle curve and ends at the other one.
 fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     let Some(gap) = panel.gap else { return };
     let (Some(lower), Some(upper)) = (panel.series.get(gap.idle), panel.series.get(gap.other)) else { return };
     let (low, high) = (lower.distribution.quantile_us(GAP_SHARE), upper.distribution.quantile_us(GAP_SHARE));
-    let (x, from, to) = (plot.x(GAP_SHARE), plot.y(low) - 5.0, plot.y(high) + 5.0);
+    let (x, from, to) = (plot.x(GAP_SHARE), plot.y(low), plot.y(high) + 5.0);
     // Curves this close leave no room for an arrow, and there is no gap to speak of.
     if from - to < 48.0 {
         return;
@@ -245,9 +303,81 @@ fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     };
     if canvas.label("title", &format::ratio(gap.factor, 1.0), &plot.inside(), &places(2.0)) {
         canvas.label("small muted", "the idle p50", &plot.inside(), &places(19.0));
-        canvas.line("axis", (x, from - 6.0), (x, to + 6.0));
+        canvas.line("axis", (x, from), (x, to + 6.0));
         canvas.keep_clear(Area { left: x - 4.0, top: to, right: x + 4.0, bottom: from });
-        canvas.arrow_head("f-grey", (x, from), 1.0);
+        canvas.dot("f-grey", (x, from), 2.5);
         canvas.arrow_head("f-grey", (x, to), -1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three medians close together, and one far above them.
+    fn panel() -> Panel {
+        let samples = |us: u64| Distribution::new((0..2_000).map(|index| us * 1_000 + 9 * index).collect()).unwrap();
+        let one = |name: &str, tone, us| Series::new(name.to_owned(), tone, samples(us));
+        let series = vec![
+            one("idle", Tone::Grey, 12),
+            one("alone", Tone::Red, 8_400),
+            one("overtake", Tone::Green, 16),
+            one("second", Tone::Blue, 33),
+        ];
+        Panel {
+            title: "device to host".into(),
+            series,
+            gap: Some(Gap { idle: 0, other: 1, factor: 9.0 }),
+            limit_us: None,
+        }
+    }
+
+    fn figure() -> String {
+        LatencyFigure { title: "x".into(), subtitle: String::new(), panels: vec![panel()] }.to_svg()
+    }
+
+    fn number(line: &str, name: &str) -> f64 {
+        let from = line.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        line[from..].split('"').next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn labels_and_legend_stand_in_the_order_of_the_curves() {
+        let svg = figure();
+        let of = |class: &str, start: &str| {
+            let line = svg.lines().find(|line| line.starts_with(start) && line.contains(&format!("{class}\"")));
+            line.unwrap_or_else(|| panic!("{class} in {svg}"))
+        };
+        let tones = ["red", "blue", "green", "grey"];
+        let labels = tones.map(|tone| number(of(&format!("small head f-{tone}"), "<text"), "y"));
+        assert!(labels.windows(2).all(|two| two[0] + LABEL_ROW <= two[1] + 0.1), "{labels:?}");
+        let keys = ["s-red", "s-blue", "s-green", "s-grey dashed"];
+        let legend = keys.map(|key| number(of(&format!("key curve {key}"), "<line"), "x1"));
+        assert!(legend.is_sorted(), "{legend:?}");
+    }
+
+    #[test]
+    fn the_arrow_begins_on_the_idle_curve_and_has_one_head() {
+        let svg = figure();
+        let foot = svg.lines().find(|line| line.contains("f-grey") && line.contains("r=\"2.5\"")).unwrap();
+        let scale = LatencyFigure { title: String::new(), subtitle: String::new(), panels: vec![panel()] }.scale();
+        let idle = panel().series[0].distribution.quantile_us(GAP_SHARE);
+        let y = 344.0 - 236.0 * scale.unwrap().share(idle);
+        assert!((number(foot, "cy") - y).abs() < 0.1, "{foot}, {y}");
+        assert_eq!(svg.matches("<path class=\"f-grey\"").count(), 1);
+    }
+
+    #[test]
+    fn a_label_that_finds_no_place_below_the_others_is_left_out() {
+        let offer = |y: f64, cost| Offer { place: ((0.0, y), Anchor::Start), cost };
+        let places = |offers: &[Vec<Offer>]| -> Vec<Option<f64>> {
+            in_order(offers).into_iter().map(|place| place.map(|((_, y), _)| y)).collect()
+        };
+        let first = || vec![offer(20.0, 0.0), offer(10.0, 1.0)];
+        assert_eq!(places(&[first(), vec![offer(25.0, 0.0)]]), [Some(10.0), Some(25.0)], "the first one moves up");
+        assert_eq!(places(&[first(), vec![offer(40.0, 0.0)]]), [Some(20.0), Some(40.0)]);
+        let none = places(&[vec![offer(20.0, 0.0)], vec![offer(20.0, 5.0)], vec![offer(50.0, 0.0)]]);
+        assert_eq!(none, [Some(20.0), None, Some(50.0)]);
+        assert_eq!(places(&[]), []);
     }
 }

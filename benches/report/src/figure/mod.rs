@@ -15,11 +15,12 @@ mod timeline_text;
 
 pub use latency::{Gap, LatencyFigure, Panel, Series};
 pub use plan::{PlanFigure, Work};
-pub use ranges::{RangeFigure, RangePanel, RangeRow};
+pub use ranges::{Axis, RangeFigure, RangePanel, RangeRow};
 pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
 pub use timeline::{Lane, Mark, Span, Steps, Timeline};
 
-/// A colour with a meaning; each has a shade for light and one for dark pages.
+/// A colour with a meaning, the same one in every figure ([`crate::views::tone`]); each has a shade for light and one
+/// for dark pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A reference, such as the idle device. Drawn dashed.
@@ -64,8 +65,12 @@ impl Tone {
     }
 
     fn stroke(self) -> String {
-        let dashes = if self == Tone::Grey { " dashed" } else { "" };
-        format!("s-{}{dashes}", self.name())
+        self.solid() + if self == Tone::Grey { " dashed" } else { "" }
+    }
+
+    /// A line without dashes, for one that is too short for them.
+    fn solid(self) -> String {
+        format!("s-{}", self.name())
     }
 
     fn fill(self) -> String {

@@ -1,5 +1,7 @@
 //! Scales: the place of a value on an axis, and the values that get a tick.
 
+use crate::format;
+
 /// A logarithmic scale that begins and ends on 1, 2 or 5 times a power of ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LogScale {
@@ -48,6 +50,36 @@ pub(super) fn linear_ticks(end: f64, count: usize) -> Vec<f64> {
     (0..).map(|index| f64::from(index) * step).take_while(|tick| *tick <= end * 1.000_001).collect()
 }
 
+/// A linear scale from 0 to a little more than its highest value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FromZero {
+    step: f64,
+    end: f64,
+}
+
+impl FromZero {
+    /// Up to `highest`, with a little air.
+    pub(super) fn covering(highest: f64) -> FromZero {
+        let highest = if highest > 0.0 { highest } else { 1.0 };
+        // A value of 101 % moves no tick.
+        let step = linear_ticks(0.95 * highest, 5).get(1).copied().unwrap_or(highest);
+        FromZero { step, end: 1.02 * highest }
+    }
+
+    /// 0 at 0, 1 at the end; values outside are clamped.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        (value / self.end).clamp(0.0, 1.0)
+    }
+
+    /// The round numbers on it with their labels.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        let decimals = (-self.step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let tick = |value| (value, format::grouped(value, decimals));
+        let places = (0..).map(|index| f64::from(index) * self.step);
+        places.take_while(|value| *value <= self.end).map(tick).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +94,17 @@ mod tests {
         assert_eq!(labelled, [10.0, 100.0, 1_000.0, 10_000.0]);
         let one_value = LogScale::covering(7.0, 7.0);
         assert!(one_value.ticks().iter().any(|tick| tick.1), "always at least one label: {one_value:?}");
+    }
+
+    #[test]
+    fn a_scale_from_zero_has_round_ticks_and_a_little_air() {
+        let labels =
+            |highest| FromZero::covering(highest).ticks().into_iter().map(|tick| tick.1).collect::<Vec<_>>().join(" ");
+        assert_eq!([labels(100.0), labels(101.0)], ["0 20 40 60 80 100"; 2]);
+        assert_eq!(labels(118.0), "0 50 100");
+        assert_eq!(labels(0.73), "0.0 0.2 0.4 0.6");
+        assert_eq!(labels(0.0), labels(1.0));
+        assert_eq!([51.0, 300.0, -1.0].map(|value| FromZero::covering(100.0).share(value)), [0.5, 1.0, 0.0]);
     }
 
     #[test]

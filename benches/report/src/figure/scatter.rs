@@ -1,8 +1,8 @@
-//! Latency against bandwidth: one cloud of dots for each method, in one panel or more.
+//! Latency against bandwidth: the dots of each method with a line through them, in one panel or more.
 
 use super::heading::Heading;
 use super::legend::Legend;
-use super::scale::{LogScale, linear_ticks};
+use super::scale::{FromZero, LogScale};
 use super::{Tone, axes};
 use crate::svg::{Anchor, Area, Canvas};
 
@@ -13,9 +13,7 @@ pub struct Dot {
     pub percent: f64,
     /// Median latency.
     pub p50_us: f64,
-    /// The part of that which the caller itself spent in the driver: drawn as a stem down to this height.
-    pub enqueue_us: Option<f64>,
-    /// A setting or the like, which the other dots of its cloud do not share.
+    /// The value of a setting in which the dots of its cloud differ, with its unit: `60 us`.
     pub label: String,
 }
 
@@ -59,19 +57,24 @@ const LEGEND: f64 = 104.0;
 const BELOW: f64 = 88.0;
 /// Dots keep this far from the sides of the frame.
 const SIDE: f64 = 8.0;
+/// Dots that follow each other within this distance have one label.
+const NEAR: f64 = 12.0;
+/// With more methods than this only the ends of their lines have labels.
+const ALL_LABELS_MAX: usize = 3;
+/// The name of the dashed line.
+const IDLE: &str = "idle device";
 
 /// One panel's place, and the axes.
 struct Plot {
     area: Area,
     scale: LogScale,
-    percent: (f64, f64),
+    percent: FromZero,
 }
 
 impl Plot {
     fn x(&self, percent: f64) -> f64 {
-        let (low, high) = self.percent;
         let (left, right) = (self.area.left + SIDE, self.area.right - SIDE);
-        left + (right - left) * ((percent - low) / (high - low)).clamp(0.0, 1.0)
+        left + (right - left) * self.percent.share(percent)
     }
 
     fn y(&self, us: f64) -> f64 {
@@ -85,7 +88,8 @@ impl Scatter {
     }
 
     fn legend(&self) -> Vec<(&str, Tone)> {
-        let mut legend: Vec<(&str, Tone)> = Vec::new();
+        let has_idle = self.panels.iter().any(|panel| panel.idle_us.is_some());
+        let mut legend: Vec<(&str, Tone)> = has_idle.then_some((IDLE, Tone::Grey)).into_iter().collect();
         for cloud in self.panels.iter().flat_map(|panel| &panel.clouds) {
             if legend.iter().all(|(name, _)| *name != cloud.name) {
                 legend.push((&cloud.name, cloud.tone));
@@ -94,19 +98,18 @@ impl Scatter {
         legend
     }
 
-    /// From the shortest enqueueing to the longest latency; nothing where there is no dot.
+    /// From the shortest latency to the longest; nothing where there is no dot.
     fn scale(&self) -> Option<LogScale> {
         let idle = self.panels.iter().filter_map(|panel| panel.idle_us);
-        let low = self.dots().map(|dot| dot.enqueue_us.unwrap_or(dot.p50_us)).chain(idle.clone()).reduce(f64::min)?;
-        let high = self.dots().map(|dot| dot.p50_us).reduce(f64::max)?;
-        Some(LogScale::covering(low, idle.fold(high, f64::max)))
+        let latencies: Vec<f64> = self.dots().map(|dot| dot.p50_us).collect();
+        let low = latencies.iter().copied().reduce(f64::min)?;
+        let high = latencies.into_iter().chain(idle.clone()).fold(low, f64::max);
+        Some(LogScale::covering(idle.fold(low, f64::min), high))
     }
 
-    /// From the lowest bandwidth, rounded down to tens, to all of it, or to the highest where that is more.
-    fn percent(&self) -> (f64, f64) {
-        let least = self.dots().map(|dot| dot.percent).fold(100.0, f64::min);
-        let most = self.dots().map(|dot| dot.percent).fold(100.0, f64::max);
-        (((least - 2.0) / 10.0).floor().clamp(0.0, 9.0) * 10.0, most)
+    /// From nothing to all of it, or to the highest where that is more.
+    fn percent(&self) -> FromZero {
+        FromZero::covering(self.dots().map(|dot| dot.percent).fold(100.0, f64::max))
     }
 
     /// As an SVG document.
@@ -137,11 +140,10 @@ impl Scatter {
 fn draw_axes(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel, has_labels: bool) {
     let Area { left, top, right, bottom } = plot.area;
     axes::draw(canvas, &plot.area, &panel.title, plot.scale, has_labels);
-    for tick in linear_ticks(plot.percent.1 - plot.percent.0, 5) {
-        let percent = plot.percent.0 + tick;
+    for (percent, label) in plot.percent.ticks() {
         let x = plot.x(percent);
         canvas.line("faint", (x, top), (x, bottom));
-        axes::label_below(canvas, &plot.area, x, &format!("{percent:.0} %"));
+        axes::label_below(canvas, &plot.area, x, &format!("{label} %"));
     }
     let middle = ((left + right) / 2.0, bottom + 40.0);
     canvas.text_within("small muted", middle, Anchor::Middle, "bulk bandwidth, % of bulk alone", right - left);
@@ -156,26 +158,42 @@ fn draw_marks(canvas: &mut Canvas, plot: &Plot, cloud: &Cloud) {
     if points.len() > 1 {
         canvas.curve(&cloud.tone.stroke(), &points);
     }
-    for (dot, point) in cloud.dots.iter().zip(points) {
-        if let Some(enqueue) = dot.enqueue_us.filter(|enqueue| *enqueue < dot.p50_us) {
-            canvas.line(&cloud.tone.stroke(), point, (point.0, plot.y(enqueue)));
-        }
-        canvas.dot(&cloud.tone.fill(), point, 4.5);
-    }
+    points.into_iter().for_each(|point| canvas.dot(&cloud.tone.fill(), point, 4.5));
 }
 
 fn draw_labels(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel) {
-    if let Some(idle) = panel.idle_us {
-        let y = plot.y(idle);
-        let at = |x: f64, anchor| [((x, y - 6.0), anchor), ((x, y + 15.0), anchor)];
-        let places = [at(plot.area.left + 6.0, Anchor::Start), at(plot.area.right - 6.0, Anchor::End)].concat();
-        canvas.label("small muted", "idle device", &plot.area, &places);
+    let place = |dot: &Dot| (plot.x(dot.percent), plot.y(dot.p50_us));
+    let is_near = |one: &Dot, next: &Dot| {
+        let (one, next) = (place(one), place(next));
+        (one.0 - next.0).abs() <= NEAR && (one.1 - next.1).abs() <= NEAR
+    };
+    for cloud in &panel.clouds {
+        let parts: Vec<&[Dot]> = cloud.dots.chunk_by(is_near).collect();
+        for (index, dots) in parts.iter().enumerate() {
+            let is_end = index == 0 || index + 1 == parts.len();
+            if !is_end && panel.clouds.len() > ALL_LABELS_MAX {
+                continue;
+            }
+            let (x, y) = place(&dots[0]);
+            let beside = |offset: f64| [((x - 9.0, y + offset), Anchor::End), ((x + 9.0, y + offset), Anchor::Start)];
+            let above = [-9.0, 19.0].map(|offset| ((x, y + offset), Anchor::Middle));
+            let far = [-6.0, 15.0, -18.0, 27.0].map(beside).concat();
+            let places = [&beside(4.0)[..], &above, &far].concat();
+            let class = format!("small head {}", cloud.tone.fill());
+            canvas.label(&class, &joint_label(dots), &plot.area, &places);
+        }
     }
-    for dot in panel.clouds.iter().flat_map(|cloud| &cloud.dots) {
-        let (x, y) = (plot.x(dot.percent), plot.y(dot.p50_us));
-        let beside = |x: f64, anchor| [-6.0, 4.0, 15.0, -18.0, 27.0].map(|offset| ((x, y + offset), anchor));
-        let places = [beside(x + 7.0, Anchor::Start), beside(x - 7.0, Anchor::End)].concat();
-        canvas.label("small muted", &dot.label, &plot.area, &places);
+}
+
+/// One label for neighbours: `0, 30 us`, `0 to 80 us`.
+fn joint_label(dots: &[Dot]) -> String {
+    let labels: Vec<&str> = dots.iter().map(|dot| dot.label.as_str()).filter(|label| !label.is_empty()).collect();
+    let bare = |label: &str| label.split(' ').next().unwrap_or(label).to_owned();
+    match labels[..] {
+        [] => String::new(),
+        [one] => one.to_owned(),
+        [one, other] => format!("{}, {other}", bare(one)),
+        [first, .., last] => format!("{} to {last}", bare(first)),
     }
 }
 
@@ -189,20 +207,32 @@ mod tests {
         Scatter { title: "frontier".into(), subtitle: String::new(), panels: vec![panel] }
     }
 
-    fn dot(percent: f64, p50_us: f64) -> Dot {
-        Dot { percent, p50_us, enqueue_us: Some(5.0), label: "40".into() }
+    fn dot(percent: f64, p50_us: f64, label: &str) -> Dot {
+        Dot { percent, p50_us, label: label.into() }
     }
 
     #[test]
-    fn better_is_lower_and_further_right() {
-        let scatter = scatter(vec![dot(80.0, 20.0), dot(95.0, 60.0)]);
+    fn better_is_lower_and_further_right_and_bandwidth_begins_at_0() {
+        let scatter = scatter(vec![dot(80.0, 20.0, "10 us"), dot(95.0, 60.0, "40 us")]);
         let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 100.0 };
         let plot = Plot { area, scale: scatter.scale().unwrap(), percent: scatter.percent() };
         assert!(plot.x(95.0) > plot.x(80.0) && plot.y(60.0) < plot.y(20.0));
-        assert_eq!(plot.percent, (70.0, 100.0));
+        assert_eq!([0.0, 51.0, 102.0].map(|percent| plot.x(percent)), [SIDE, 50.0, 100.0 - SIDE]);
         let svg = scatter.to_svg();
         assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(svg.contains("engine/hold") && svg.contains("idle device"), "{svg}");
+        for text in ["engine/hold", "idle device", ">10 us<", ">40 us<"] {
+            assert!(svg.contains(text), "{text} in {svg}");
+        }
+    }
+
+    #[test]
+    fn neighbours_share_a_label() {
+        let near = |labels: &[&str]| labels.iter().map(|label| dot(80.0, 20.0, label)).collect::<Vec<_>>();
+        let label = |labels: &[&str]| joint_label(&near(labels));
+        assert_eq!([label(&[]), label(&[""]), label(&["0 us"])], ["", "", "0 us"]);
+        assert_eq!([label(&["0 us", "30 us"]), label(&["0 us", "30 us", "60 us"])], ["0, 30 us", "0 to 60 us"]);
+        let svg = scatter([near(&["0 us", "30 us", "60 us"]), vec![dot(99.0, 55.0, "100 us")]].concat()).to_svg();
+        assert!(svg.contains(">0 to 60 us<") && svg.contains(">100 us<") && !svg.contains(">30 us<"), "{svg}");
     }
 
     #[test]

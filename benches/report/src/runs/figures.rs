@@ -26,6 +26,10 @@ pub(super) fn all(run: &Stored) -> Vec<Figure> {
         }
     }
     if let Some(trace) = &run.trace {
+        if let Some(near) = trace.around_longest() {
+            let title = format!("Around the urgent copy that took longest: {}", near.summary());
+            add("Timeline", near.timeline(&title).to_svg());
+        }
         add("Timeline", trace.timeline(&trace.summary()).to_svg());
     }
     figures

@@ -2,6 +2,7 @@
 
 use super::figures;
 use super::headline::{self, Headline, headlines};
+use super::own::{self, Own};
 use super::read::Stored;
 use super::table::{Rows, list, slow_frames};
 use super::{beside, cells};
@@ -26,6 +27,7 @@ pub fn page(title: &str, runs: &[Stored]) -> String {
     let found: Vec<(String, Vec<Headline>)> =
         labels.iter().zip(runs).map(|(label, run)| (label.clone(), headlines(run))).collect();
     let mut body = contents(runs);
+    body.push_str(&verdicts(&labels, runs));
     if found.iter().any(|(_, found)| !found.is_empty()) {
         body.push_str(
             "<section>\n<h2>Headline</h2>\n<p>The better of CUDA's own two ways beside the best of \
@@ -50,12 +52,33 @@ pub fn page(title: &str, runs: &[Stored]) -> String {
 
 fn contents(runs: &[Stored]) -> String {
     let line = |(index, run): (usize, &Stored)| {
-        let device = run.header.as_ref().map_or("a trace", |header| header.device.as_str());
+        let other = if run.own.is_some() { "the report of a program" } else { "a trace" };
+        let device = run.header.as_ref().map_or(other, |header| header.device.as_str());
         let (number, name) = (index + 1, escape(&run.name));
         format!("<li><a href=\"#run-{number}\">{name}</a>: {}</li>\n", escape(device))
     };
     let lines: String = runs.iter().enumerate().map(line).collect();
     format!("<nav>\n<ol>\n{lines}</ol>\n</nav>\n")
+}
+
+/// The verdicts about programs, one for each report.
+fn verdicts(labels: &[String], runs: &[Stored]) -> String {
+    let own = || labels.iter().zip(runs).filter_map(|(label, run)| Some((label, run.own.as_ref()?)));
+    let is_one = own().count() == 1;
+    let verdict = |(label, own): (&String, &Own)| {
+        let run = if is_one { String::new() } else { format!(" of run {label}") };
+        let command = escape(&own.command.join(" "));
+        format!("<section>\n<h2>Headline{run}</h2>\n<p><code>{command}</code></p>\n{}</section>\n", own.verdict())
+    };
+    own().map(verdict).collect()
+}
+
+/// Who waited for whom: as the drop-in saw it, and as the trace has it.
+fn waits(label: &str, run: &Stored) -> String {
+    let seen = run.own.as_ref().and_then(|own| own.waits(label));
+    let traced = run.trace.as_ref().and_then(|trace| own::beside(label, &trace.beside()));
+    let tables: String = seen.into_iter().chain(traced).collect();
+    if tables.is_empty() { tables } else { format!("<h3>Who waited for whom</h3>\n{tables}") }
 }
 
 fn large(found: &[(String, Vec<Headline>)]) -> String {
@@ -76,8 +99,14 @@ fn section(label: &str, run: &Stored) -> String {
     let more = run.rest.get("header").and_then(serde_json::Value::as_object);
     let mut further = more.map_or_else(Vec::new, |header| cells::flatten(header, &ORIGIN));
     further.extend(cells::flatten(&run.rest, &["header"]));
+    html.push_str(&waits(label, run));
     if !further.is_empty() {
-        html.push_str(&format!("<h3>Of the whole run</h3>\n{}", list(&format!("whole-{label}"), &further)));
+        let all = list(&format!("whole-{label}"), &further);
+        // A program's report has hundreds of figures, which the sections above have told.
+        html.push_str(&match run.own {
+            Some(_) => format!("<details>\n<summary>Every figure of the report</summary>\n{all}</details>\n"),
+            None => format!("<h3>Of the whole run</h3>\n{all}"),
+        });
     }
     let mut heading = "";
     for figure in figures::all(run) {

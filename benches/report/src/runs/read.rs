@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::own::{Own, own};
 use crate::trace::Trace;
 use crate::{BenchRow, Header, ProgramRow};
 
@@ -19,6 +20,8 @@ pub struct Stored {
     pub rest: Map<String, Value>,
     /// The trace that the run has kept.
     pub trace: Option<Trace>,
+    /// The report of a program, where the run is one.
+    pub own: Option<Own>,
     pub(super) drawn: Vec<Drawn>,
 }
 
@@ -73,8 +76,10 @@ fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T, String> {
 fn one(name: String, mut run: Map<String, Value>) -> Result<Stored, String> {
     let events = run.remove("traceEvents").filter(|events| events.as_array().is_none_or(|all| !all.is_empty()));
     let trace = events.map(|events| Trace::read(&events.to_string())).transpose()?;
+    let own = own(&mut run).transpose()?;
     let header = match run.get("header") {
         Some(header) => Some(typed::<Header>(header, "its `header`")?),
+        None if own.is_some() => None,
         None if trace.is_some() => None,
         None => return Err("it has no `header`".to_owned()),
     };
@@ -91,7 +96,7 @@ fn one(name: String, mut run: Map<String, Value>) -> Result<Stored, String> {
     let rows = rows.into_iter().enumerate().map(object).collect::<Result<Vec<_>, _>>()?;
     let drawn = rows.iter().enumerate().filter_map(|(index, row)| drawn(index, row).transpose());
     let drawn = drawn.collect::<Result<Vec<Drawn>, String>>()?;
-    Ok(Stored { name, header, rows, rest: run, trace, drawn })
+    Ok(Stored { name, header, rows, rest: run, trace, own, drawn })
 }
 
 /// The row as figures need it, if it is of a kind that has figures.

@@ -147,7 +147,7 @@ mod tests {
             "frames": [{"captured_us": 70.0, "latency_us": 42.0, "stage": "seen", "stages_us": [2.0, 40.0]}]});
         let Value::Object(row) = json!({"method": "pipeline", "slow": slow}) else { unreachable!() };
         let (header, rest, trace, drawn) = (None, Default::default(), None, Vec::new());
-        let run = Stored { name: String::new(), header, rows: vec![row], rest, trace, drawn };
+        let run = Stored { name: String::new(), header, rows: vec![row], rest, trace, own: None, drawn };
         let grid = slow_frames(&run, "slow-1".to_owned()).unwrap();
         let keys: Vec<&str> = grid.columns.iter().map(|column| column.key.as_str()).collect();
         assert_eq!(keys, ["method", "frame", "latency_us", "lost_in", "taken_us", "seen_us"]);

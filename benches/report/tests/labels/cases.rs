@@ -3,7 +3,7 @@
 use overtake_report as report;
 use report::Distribution;
 use report::figure::{
-    Cloud, Dot, Gap, Lane, LatencyFigure, Mark, Panel, RangeFigure, RangePanel, RangeRow, Scatter, ScatterPanel,
+    Axis, Cloud, Dot, Gap, Lane, LatencyFigure, Mark, Panel, RangeFigure, RangePanel, RangeRow, Scatter, ScatterPanel,
     Series, Span, Steps, Timeline, Tone,
 };
 
@@ -121,7 +121,7 @@ pub fn latency() -> Cases<LatencyFigure> {
 }
 
 fn dot(percent: f64, p50_us: f64, label: &str) -> Dot {
-    Dot { percent, p50_us, enqueue_us: Some(p50_us / 3.0), label: label.to_owned() }
+    Dot { percent, p50_us, label: label.to_owned() }
 }
 
 fn scatter(panels: Vec<ScatterPanel>) -> Scatter {
@@ -163,10 +163,17 @@ pub fn scatters() -> Cases<Scatter> {
 }
 
 pub fn ranges() -> Cases<RangeFigure> {
-    let row = |name: &str, values: &[f64]| RangeRow::new(name.to_owned(), Tone::Green, values.to_vec()).unwrap();
+    let on =
+        |axis, name: &str, values: &[f64]| RangeRow::new(name.to_owned(), Tone::Green, axis, values.to_vec()).unwrap();
+    let row = |name: &str, values: &[f64]| on(Axis::Logarithmic, name, values);
     let figure =
         |panels: Vec<RangePanel>| RangeFigure { title: "contended".to_owned(), subtitle: "made up".to_owned(), panels };
-    let panel = |title: &str, rows: Vec<RangeRow>| RangePanel { title: title.to_owned(), rows };
+    let panel =
+        |title: &str, rows: Vec<RangeRow>| RangePanel { title: title.to_owned(), axis: Axis::Logarithmic, rows };
+    let parts = |low: f64, high: f64| {
+        let rows = vec![on(Axis::FromZero, "a", &[low, high])];
+        RangePanel { title: "%".to_owned(), axis: Axis::FromZero, rows }
+    };
     let many = || (0..80).map(|index| row(&format!("h2d, method {index}"), &[3.0 + f64::from(index), 900.0])).collect();
     let decades = |low: i32, high: i32| panel("decades", vec![row("a", &[10_f64.powi(low), 10_f64.powi(high)])]);
     let mut cases = vec![
@@ -187,7 +194,7 @@ pub fn ranges() -> Cases<RangeFigure> {
     ];
     for high in -3..16 {
         let name = format!("10^{high}");
-        cases.push((name, figure(vec![decades(-3, high), decades(high, high), decades(0, high.max(0))])));
+        cases.push((name, figure(vec![decades(-3, high), decades(high, high), parts(0.0, 10_f64.powi(high))])));
     }
     cases
 }

@@ -1,7 +1,17 @@
-//! The figures of a run, drawn from its rows: distributions, and latency against bandwidth.
+//! The figures of a run, drawn from its rows: distributions, latency against bandwidth, and medians.
 
-use crate::figure::{Cloud, Dot, LatencyFigure, Panel, Scatter, ScatterPanel, Series, Tone};
+mod frontier;
+mod medians;
+mod tones;
+
+use crate::figure::{LatencyFigure, Panel, Series};
 use crate::{BenchRow, Distribution, Run, format};
+
+pub use frontier::frontier;
+pub use medians::{Measured, medians, of_run};
+pub use tones::{meaning, tone};
+
+use tones::tones;
 
 /// The method of the urgent copy on an idle device.
 pub const IDLE: &str = "idle";
@@ -11,60 +21,8 @@ pub const RAW: &str = "raw";
 /// of a busy host alone.
 pub const OTHER_ENGINE: &str = "other engine";
 
-/// Methods that have a colour of their own.
-const METHODS: [(&str, Tone); 14] = [
-    (IDLE, Tone::Grey),
-    ("native", Tone::Orange),
-    ("native+priority", Tone::Red),
-    ("native+queue", Tone::Ink),
-    ("chunks", Tone::Pink),
-    ("chunks+dummy", Tone::Olive),
-    ("engine/hold", Tone::Blue),
-    ("engine/bracket", Tone::Violet),
-    ("engine/atomics", Tone::Ink),
-    ("kernel/hold", Tone::Green),
-    ("overtake", Tone::Green),
-    ("staged", Tone::Green),
-    ("express", Tone::Teal),
-    ("express+chunks", Tone::Sky),
-];
-/// The colours of other methods. Grey is not among them: its dashes mean a reference.
-const FREE: [Tone; 10] = [
-    Tone::Green,
-    Tone::Blue,
-    Tone::Violet,
-    Tone::Teal,
-    Tone::Pink,
-    Tone::Olive,
-    Tone::Sky,
-    Tone::Ink,
-    Tone::Orange,
-    Tone::Red,
-];
 /// More curves than this in a panel cannot be told apart.
 const CURVES_MAX: usize = 11;
-
-/// The colour of a method, if it has one of its own.
-#[must_use]
-pub fn tone(method: &str) -> Option<Tone> {
-    METHODS.iter().find(|(name, _)| *name == method).map(|(_, tone)| *tone)
-}
-
-/// The colours of curves, each with its method: the method's own if it is free, else one that no other curve has while
-/// there are any.
-fn tones<'a>(curves: impl IntoIterator<Item = (String, &'a str)>) -> Vec<(String, Tone)> {
-    let mut tones: Vec<(String, Tone)> = Vec::new();
-    for (name, method) in curves {
-        let is_free = |tone: &Tone| tones.iter().all(|(_, taken)| taken != tone);
-        let next = || FREE.into_iter().find(is_free).unwrap_or(FREE[tones.len() % FREE.len()]);
-        let is_known = tones.iter().any(|(known, _)| *known == name);
-        if !is_known {
-            let tone = tone(method).filter(is_free).unwrap_or_else(next);
-            tones.push((name, tone));
-        }
-    }
-    tones
-}
 
 /// The title of a direction.
 #[must_use]
@@ -82,15 +40,21 @@ pub fn direction_title(name: &str) -> &str {
 /// A line about the measurement.
 #[must_use]
 pub fn subtitle(run: &Run) -> String {
-    let bulk = run.rows.iter().map(|row| row.bulk_bytes).max().unwrap_or(0);
-    let mut sizes: Vec<u64> = run.rows.iter().map(|row| row.high_bytes).filter(|bytes| *bytes > 0).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let sizes: Vec<String> = sizes.into_iter().map(format::size).collect();
     let modelled = if run.header.backend == "soft" { ", modelled" } else { "" };
-    let urgent = if sizes.is_empty() { String::new() } else { format!("urgent {}; ", sizes.join(", ")) };
-    let bulk = if bulk == 0 { String::new() } else { format!("bulk requests of {}; ", format::size(bulk)) };
-    format!("{urgent}{bulk}{}{modelled}", run.header.device)
+    format!("{}{}{modelled}", sizes(&run.rows), run.header.device)
+}
+
+/// The sizes of urgent copies and of bulk requests, each followed by a semicolon.
+#[must_use]
+pub fn sizes(rows: &[BenchRow]) -> String {
+    let listed = |before: &str, bytes: fn(&BenchRow) -> u64| {
+        let mut sizes: Vec<u64> = rows.iter().map(bytes).filter(|bytes| *bytes > 0).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let sizes: Vec<String> = sizes.into_iter().map(format::size).collect();
+        if sizes.is_empty() { String::new() } else { format!("{before}{}; ", sizes.join(", ")) }
+    };
+    listed("urgent ", |row| row.high_bytes) + &listed("bulk requests of ", |row| row.bulk_bytes)
 }
 
 /// Bulk bandwidth in percent of the bandwidth of bulk alone.
@@ -111,7 +75,7 @@ fn percent(part_gbps: Option<f64>, raw_gbps: Option<f64>) -> Option<f64> {
 }
 
 /// The values of `key` in the order of their first rows.
-fn in_order<K: PartialEq>(rows: &[BenchRow], key: impl Fn(&BenchRow) -> K) -> Vec<K> {
+fn in_order<'a, K: PartialEq>(rows: impl IntoIterator<Item = &'a BenchRow>, key: impl Fn(&'a BenchRow) -> K) -> Vec<K> {
     let mut keys = Vec::new();
     for row in rows {
         let key = key(row);
@@ -186,46 +150,12 @@ pub fn latency_figures(run: &Run, title: &str) -> Vec<LatencyFigure> {
     figures.into_iter().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
-/// Latency against bulk bandwidth, one cloud for each method.
-#[must_use]
-pub fn frontier(run: &Run) -> Scatter {
-    // In the order of the distributions, so that a method has one colour in both.
-    let curves = run.rows.iter().filter(|row| row.p50_us.is_some() && row.method != OTHER_ENGINE);
-    let curves: Vec<BenchRow> = curves.chain(&run.rows).cloned().collect();
-    let methods = in_order(&curves, |row| row.method.clone());
-    let tones = tones(methods.iter().map(|method| (method.clone(), method.as_str())));
-    let panel = |(direction, bytes, title): (String, u64, String)| {
-        let rows: Vec<&BenchRow> =
-            run.rows.iter().filter(|row| row.direction == direction && row.high_bytes == bytes).collect();
-        let idle_us = rows.iter().find(|row| row.method == IDLE).and_then(|row| row.p50_us);
-        ScatterPanel { title, clouds: clouds(&rows, &tones), idle_us }
-    };
-    let panels = panels(run).into_iter().map(panel).filter(|panel| !panel.clouds.is_empty());
-    Scatter {
-        title: "Latency against the bandwidth of bulk (a stem's foot: the caller's own enqueueing)".to_owned(),
-        subtitle: subtitle(run),
-        panels: panels.collect(),
-    }
-}
-
-fn clouds(rows: &[&BenchRow], tones: &[(String, Tone)]) -> Vec<Cloud> {
-    let dot = |row: &&BenchRow| {
-        let label = row.setting.as_deref().and_then(|setting| setting.split_once('=')).map_or("", |(_, value)| value);
-        let (percent, p50_us) = percent_of_raw(row).zip(row.p50_us)?;
-        Some(Dot { percent, p50_us, enqueue_us: row.enqueue_p50_us, label: label.to_owned() })
-    };
-    let cloud = |(name, tone): &(String, Tone)| {
-        let dots: Vec<Dot> = rows.iter().filter(|row| row.method == *name).filter_map(dot).collect();
-        (!dots.is_empty()).then(|| Cloud { name: name.clone(), tone: *tone, dots })
-    };
-    tones.iter().filter_map(cloud).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::Tone;
 
-    fn row(method: &str, p50_us: f64, bulk_gbps: f64) -> BenchRow {
+    pub(super) fn row(method: &str, p50_us: f64, bulk_gbps: f64) -> BenchRow {
         BenchRow {
             method: method.into(),
             direction: "h2d".into(),
@@ -240,7 +170,7 @@ mod tests {
         }
     }
 
-    fn run(rows: Vec<BenchRow>) -> Run {
+    pub(super) fn run(rows: Vec<BenchRow>) -> Run {
         let text = r#"{"header":{"version":"","commit":"","command":"","device":"x","driver":"","backend":"soft",
             "environment":{}},"rows":[]}"#;
         let run: Run = serde_json::from_str(text).unwrap();
@@ -248,19 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn the_frontier_has_a_cloud_for_each_method_and_the_idle_line() {
-        let figure = frontier(&run(vec![row(IDLE, 10.0, 0.0), row("engine/hold", 12.5, 45.0)]));
-        let panel = &figure.panels[0];
-        assert_eq!((panel.idle_us, panel.clouds.len()), (Some(10.0), 2));
-        assert_eq!((panel.clouds[1].dots[0].label.as_str(), panel.clouds[1].dots[0].percent), ("40", 90.0));
-    }
-
-    #[test]
     fn curves_of_a_figure_have_colours_of_their_own() {
         let names = ["native", "kernel/hold", "overtake", "a new method", "another", IDLE];
         let figure = latency_figure(&run(names.map(|name| row(name, 9.0, 1.0)).to_vec()), "all");
         let tones: Vec<Tone> = figure.panels[0].series.iter().map(|series| series.tone).collect();
-        assert_eq!((tones[0], tones[1], tones[5]), (Tone::Orange, Tone::Green, Tone::Grey));
+        assert_eq!((tones[0], tones[1], tones[5]), (Tone::Red, Tone::Green, Tone::Grey));
         let is_alone = |(index, tone)| tones.iter().position(|other| other == tone) == Some(index);
         assert!(tones.iter().enumerate().all(is_alone), "{tones:?}");
     }
