@@ -1,4 +1,5 @@
-//! Futures of a feed: no kernel wakes a task of the host, so a thread looks for the one that sleeps.
+//! Futures of a feed. A kernel cannot wake a future of the host, so a thread polls the feed while one sleeps, and wakes
+//! it when the feed has changed.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +19,10 @@ struct Sleeper {
     seen: Seen,
 }
 
+/// What the futures of an end and its thread share.
 #[derive(Default)]
 struct Slot {
+    /// Rings when the sleeper has changed.
     bell: Bell,
     sleeper: Mutex<Option<Sleeper>>,
     /// The feed will never change: a model of time has proven it.
@@ -27,6 +30,7 @@ struct Slot {
 }
 
 impl Slot {
+    /// The thread polls for this sleeper from now on, or for none.
     fn put(&self, sleeper: Option<Sleeper>) {
         let before = std::mem::replace(&mut *lock(&self.sleeper), sleeper);
         drop(before); // a waker is code of others: without the lock
@@ -44,7 +48,7 @@ impl Slot {
         }
     }
 
-    /// Looks for the sleeper, if there is one, until the bell asks the thread to end.
+    /// The thread: polls the feed while there is a sleeper, until the bell asks it to end.
     fn look(&self, line: &Line, host: &dyn Host) {
         self.bell.listen();
         while !self.bell.has_ended() {
@@ -66,7 +70,7 @@ impl Slot {
     }
 }
 
-/// The thread that wakes the futures of one end of a feed. It starts with the first that has to wait.
+/// Wakes the futures of one end of a feed. Its thread starts when a future has to wait for the first time.
 ///
 /// An end drops it before its own part of the feed: the last part must not go on this thread, which would wait for
 /// itself.
