@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every program of the README and the guides as someone does who has just read it: Rust in a new crate, C and C++
 # in a new folder beside an installation, Python in a new virtual environment, all outside the workspace and on the
-# software GPU. A block is a program if it has a `main`, or is in `python` (`py` marks lines for a program of one's own).
+# software GPU. A block is a program if it has a `main`, or is marked `python` (`py` has lines for a program of one's
+# own).
 # Needs the debug build (cargo build), gcc, g++, pkg-config, binutils, and python3 with venv.
 # Usage: tests/guides.sh [WHEEL]
 set -euo pipefail
@@ -17,13 +18,14 @@ export OVERTAKE_BACKEND=soft
 # `docs/data.md` has the programs data_1.rs, data_2.rs and so on, and data.toml with what they depend on.
 cd "$root"
 awk -v into="$place/programs/" '
+  BEGIN { end["rust"] = "rs"; end["c"] = "c"; end["cpp"] = "cpp"; end["python"] = "py" }
   FNR == 1 { page = tolower(FILENAME); gsub(/.*\/|[.]md$/, "", page); number = 0 }
   /^```(rust|c|cpp|python)$/ { language = substr($0, 4); text = ""; next }
   /^```toml$/ { language = "toml"; text = ""; next }
   /^```$/ {
     if (language == "toml" && text ~ /^\[dependencies\]/) printf "%s", text >(into page ".toml")
     else if (language == "python" || text ~ /(int|fn) main\(/)
-      printf "%s", text >(into page "_" ++number "." (language == "rust" ? "rs" : language == "python" ? "py" : language))
+      printf "%s", text >(into page "_" ++number "." end[language])
     language = text = ""
   }
   language { text = text $0 "\n" }' README.md docs/[a-z]*.md

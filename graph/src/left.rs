@@ -1,5 +1,6 @@
-//! Nodes that are skipped: they do not run, and have ended as far as callers can see. Until the nodes before them have
-//! ended they remain as empty nodes, so that later nodes still come after these.
+//! Nodes that are left out, because they or a node before them have failed: they do not run, and callers hear at once
+//! that they have ended. Until the nodes before them have ended they remain as empty nodes, so that later nodes still
+//! come after those.
 
 use priority::Priority;
 
@@ -26,10 +27,11 @@ impl Graph {
     /// nodes before it have not ended, an empty node takes its place in the order, and passes no failure on.
     #[inline(never)]
     pub(crate) fn leave_out(&mut self, node: u32) {
-        // To PhysX those behind it run.
+        // In PhysX's order the nodes behind it run all the same.
         if self.nodes[node].into == NONE || self.is_physx() {
             return self.end(node);
         }
+        // From here on it is an empty node of the lowest priority.
         let id = self.nodes.id(node);
         self.left_out += 1;
         let slot = &mut self.nodes[node];
@@ -51,7 +53,7 @@ impl Graph {
         }
     }
 
-    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order.
+    /// The nodes that fail with this one do not wait for it any more. Their edges stay, for the order.
     fn fail_those_behind(&mut self, node: u32) {
         let Some(cause) = self.nodes[node].poison else { return };
         let mut edge = self.nodes[node].out.first;
@@ -87,7 +89,8 @@ impl Graph {
         references
     }
 
-    /// Nodes of no lane that have been launched behind this one, which was in a lane, stand for its points too.
+    /// The points of this node, which was in a lane, go to the launched nodes without a lane that come after it: what
+    /// waits for one of those waits for this node too.
     pub(crate) fn hand_points_on(&mut self, node: u32) {
         let points = self.nodes[node].points;
         self.visit += 1;
@@ -130,7 +133,8 @@ impl Graph {
         }
     }
 
-    /// The oldest of those that have not been returned, if it is the next. From now on it has no failure.
+    /// The oldest that has not been returned, if all nodes that ended before it have been. It loses its failure, which
+    /// the caller has now.
     fn next_left(&mut self) -> Option<Ended> {
         let (id, last) = *self.left.front()?;
         if self.nodes.find(last).is_some() {

@@ -1,4 +1,5 @@
-//! A production line: one piece at a time, until its result is there.
+//! A production line: submits a piece of work ([`Piece`]: upload, kernels, download), and the next one when its result
+//! is there. The latency of a piece is the time of one turn.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,37 +16,37 @@ use super::piece::{PARTS, Piece, driver_error};
 /// A piece that takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
-/// A stream, and the way of its copies.
-pub enum Road {
-    /// Plain copies.
+/// A stream, and what makes the copies in it.
+pub enum CopyPath {
+    /// The driver.
     Plain(Stream),
-    /// Copies through the copy layer.
+    /// The copy layer, which has adopted the stream.
     Through(Adopted),
 }
 
-/// The way of the pieces of a line.
+/// How a line submits its pieces.
 pub enum Way {
-    /// In a stream.
-    Stream(Road),
-    /// As tasks.
+    /// Call by call, in a stream.
+    Stream(CopyPath),
+    /// As tasks of a dispatcher, with a priority.
     Tasks(Tasks, Priority),
 }
 
-impl Road {
+impl CopyPath {
     /// The stream.
     #[must_use]
     pub fn raw(&self) -> Stream {
         match self {
-            Road::Plain(stream) => *stream,
-            Road::Through(adopted) => adopted.raw(),
+            CopyPath::Plain(stream) => *stream,
+            CopyPath::Through(adopted) => adopted.raw(),
         }
     }
 
     /// Submits the parts of a piece.
     pub fn submit(&self, piece: &Piece) -> Result<()> {
         PARTS.into_iter().try_for_each(|part| match self {
-            Road::Plain(stream) => piece.submit(part, *stream),
-            Road::Through(adopted) => piece.submit_through(part, adopted),
+            CopyPath::Plain(stream) => piece.submit(part, *stream),
+            CopyPath::Through(adopted) => piece.submit_through(part, adopted),
         })
     }
 
@@ -53,17 +54,17 @@ impl Road {
     pub fn copy(&self, ground: &Ground, direction: Direction, lane: usize, bytes: Range<u64>) -> Result<()> {
         let (offset, bytes) = (bytes.start, bytes.end - bytes.start);
         match self {
-            Road::Plain(stream) => ground.copy(direction, lane, offset, bytes, *stream),
-            Road::Through(adopted) => adopted.copy(direction, lane, offset, bytes).map(drop),
+            CopyPath::Plain(stream) => ground.copy(direction, lane, offset, bytes, *stream),
+            CopyPath::Through(adopted) => adopted.copy(direction, lane, offset, bytes).map(drop),
         }
     }
 }
 
-/// One piece at a time.
+/// A piece, which is submitted again and again.
 pub struct Line {
     pub piece: Arc<Piece>,
     pub way: Way,
-    /// The word that tells of the end of a piece in a stream.
+    /// The number of the word of host memory that a stream writes at the end of a piece.
     pub word: usize,
 }
 
@@ -73,14 +74,15 @@ impl Line {
         self.piece.next();
         match &self.way {
             Way::Tasks(tasks, priority) => self.piece.submit_tasks(tasks, *priority)?.wait().map_err(driver_error),
-            Way::Stream(road) => {
-                road.submit(&self.piece)?;
-                self.wait_for(road.raw())
+            Way::Stream(path) => {
+                path.submit(&self.piece)?;
+                self.wait_for(path.raw())
             }
         }
     }
 
-    /// Waits until everything in the stream has completed, as a loop sees it that only looks at a word.
+    /// Waits until everything in the stream has completed, without a driver call: the stream then writes a word, which
+    /// the thread polls.
     fn wait_for(&self, stream: Stream) -> Result<()> {
         let rig = self.piece.ground().rig();
         let word = rig.word(self.word);

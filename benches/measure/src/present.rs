@@ -6,15 +6,17 @@ use report::{BenchRow, Column, Run, Table, format};
 /// Columns of a picture in the terminal.
 const TEXT_WIDTH: usize = 104;
 
-/// The content of a column for a row.
+/// What a column shows of a row.
 type Cell = fn(&BenchRow) -> String;
 
+/// Stands where a row has no value.
 const NONE: &str = "-";
 
 fn optional(value: Option<f64>, show: fn(f64) -> String) -> String {
     value.map_or(NONE.to_owned(), show)
 }
 
+/// A value in multiples of the reference: with two decimals if it is small.
 fn over(value: Option<f64>, reference: Option<f64>) -> String {
     let ratio = value.zip(reference).map(|(value, reference)| value / reference);
     ratio
@@ -31,7 +33,8 @@ fn dropped(row: &BenchRow) -> String {
     row.dropped.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Name, whether it is text, and content of every possible column. Columns that stay empty are left out.
+/// All columns, from left to right: the name, whether it has words (numbers are aligned to the right), and the content.
+/// [`table`] leaves out those that are empty in every row.
 const COLUMNS: &[(&str, bool, Cell)] = &[
     ("direction", true, |row| row.direction.clone()),
     ("method", true, |row| row.method.clone()),
@@ -83,7 +86,7 @@ pub fn table(run: &Run) -> Table {
     table
 }
 
-/// The same figure as text.
+/// The figure of latencies ([`latency_figure`]) as text for a terminal.
 #[must_use]
 pub fn latency_text(run: &Run, title: &str) -> String {
     latency_figure(run, title).to_text(TEXT_WIDTH)
@@ -91,8 +94,8 @@ pub fn latency_text(run: &Run, title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalogue::IDLE;
     use super::*;
+    use crate::catalogue::IDLE;
 
     fn row(method: &str, p50_us: f64, bulk_gbps: f64) -> BenchRow {
         BenchRow {

@@ -1,4 +1,5 @@
-//! Running counts, bytes and latencies.
+//! The counters behind [`Statistics`], which documents each of them: copies and bytes by the way that they went, and
+//! latencies by priority.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +23,11 @@ pub(crate) struct Counters {
     kernel: Directed,
     engine: Directed,
     staged: Directed,
-    /// The time for which staged copies have kept their callers.
+    /// How long the callers of staged copies were blocked.
     pub(crate) staged_ns: Count,
     /// The bytes of staged copies that the driver has made.
     pub(crate) unstaged_bytes: Count,
+    /// Copies that the driver made, by the reason for that.
     native: [Directed; Reason::ALL.len()],
     pub(crate) chunks: Count,
     pub(crate) rescues: Count,
@@ -39,6 +41,7 @@ pub(crate) struct Counters {
     service_launches: Count,
     pub(crate) stand_downs: Count,
     pub(crate) resumptions: Count,
+    /// Of tracked copies, by priority - 1.
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
@@ -102,6 +105,7 @@ impl Counters {
         Counters { latencies, ..Counters::default() }
     }
 
+    /// A copy goes the way of a plan.
     #[inline(always)] // the plan is known where it is called
     pub(crate) fn copied(&self, plan: Plan, direction: Option<Direction>, bytes: u64) {
         let way = match plan {
@@ -145,7 +149,7 @@ impl Counters {
         self.service_launches.add(1);
     }
 
-    /// Only the watcher calls this, so no submitting thread waits for the lock.
+    /// A tracked copy has completed. Only the watcher calls this, so no submitting thread waits for the lock.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
         if let Some(histogram) = latencies.get_mut(priority.index()) {

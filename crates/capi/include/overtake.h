@@ -1406,15 +1406,6 @@ int overtake_set_last_error(const char *text);
 int overtake_open(const char *options);
 
 /**
- * Frees the layer's state for the calling thread's current CUDA context, in which no dispatcher may be open. Call it
- * before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
- * does nothing.
- *
- * Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
- */
-int overtake_close(void);
-
-/**
  * The way in which the layer came into the process. Under the drop-in, which sees every copy: "preload", "shadow" or
  * "audit", but "idle" until the program has initialised the driver. Without the drop-in: "c"; only the copies of this
  * library have priorities. With OVERTAKE=off: "off"; no call has an effect. Never null; valid for ever.
@@ -1702,16 +1693,6 @@ int overtake_dispatcher_open_on(void *const *contexts,
                                 size_t count,
                                 const struct overtake_dispatcher_options *options,
                                 struct overtake_dispatcher **dispatcher);
-
-/**
- * Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
- * been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
- * the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
- *
- * Threads: any, but not in the function of a task. Other threads may be inside calls on its tasks: those that wait are
- * woken.
- */
-int overtake_dispatcher_close(struct overtake_dispatcher *dispatcher);
 
 /**
  * The counts of a dispatcher. The structure is written only if the call succeeds; struct_size is then the number of
@@ -2163,17 +2144,6 @@ int overtake_arrays_open(struct overtake_dispatcher *dispatcher,
                          struct overtake_arrays **arrays);
 
 /**
- * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
- * then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
- * become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
- * closed.
- *
- * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits a second
- * for them, and fails what they wait for, unless that is the end of an open access.
- */
-int overtake_arrays_close(struct overtake_arrays *arrays);
-
-/**
  * Waits until all computations and transfers have ended, and fails as the first of them that has failed, if any has.
  *
  * Threads: any, but not in the function of a task, nor with an open access that computations wait for.
@@ -2587,6 +2557,36 @@ int overtake_pipeline_copy(struct overtake_pipeline_end *end,
 int overtake_pipeline_submit(struct overtake_pipeline_end *end,
                              const struct overtake_task_spec *spec,
                              struct overtake_task **task);
+
+/**
+ * Frees the layer's state for the calling thread's current CUDA context, in which no dispatcher may be open. Call it
+ * before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
+ * does nothing.
+ *
+ * Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
+ */
+int overtake_close(void);
+
+/**
+ * Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
+ * been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
+ * the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
+ *
+ * Threads: any, but not in the function of a task. Other threads may be inside calls on its tasks: those that wait are
+ * woken.
+ */
+int overtake_dispatcher_close(struct overtake_dispatcher *dispatcher);
+
+/**
+ * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
+ * then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
+ * become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
+ * closed.
+ *
+ * Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits a second
+ * for them, and fails what they wait for, unless that is the end of an open access.
+ */
+int overtake_arrays_close(struct overtake_arrays *arrays);
 
 #ifdef __cplusplus
 }  // extern "C"

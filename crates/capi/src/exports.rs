@@ -13,7 +13,6 @@ use crate::provider::{checked, table, table_with};
 use crate::scope;
 use crate::sized::{self, bytes_of};
 use crate::statistics::{STATISTICS_BYTES_MIN, Statistics};
-use crate::tasks;
 
 /// The version of this header: major.
 pub const OVERTAKE_VERSION_MAJOR: c_int = 0;
@@ -130,21 +129,6 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
         let table = table_with(text);
         // SAFETY: as above. The layer of this library already has the options.
         checked(table, unsafe { (table.open)(options) })
-    })
-}
-
-/// Frees the layer's state for the calling thread's current CUDA context, in which no dispatcher may be open. Call it
-/// before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
-/// does nothing.
-///
-/// Threads: any, but not in the function of a task, and no other thread may be inside a copy of the same context.
-#[unsafe(no_mangle)]
-pub extern "C" fn overtake_close() -> c_int {
-    catch("overtake_close", || {
-        tasks::refuse_while_open("overtake_close")?;
-        tasks::callback::refuse_inside("overtake_close")?;
-        let table = table();
-        checked(table, (table.close)())
     })
 }
 

@@ -3,7 +3,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `exports.rs` | every exported function |
+//! | `exports.rs` | functions about the layer as a whole |
+//! | `closing.rs` | those that close: the layer, dispatchers, sets of arrays |
 //! | `copies.rs` | those that copy |
 //! | `queue.rs` | those that collect copies for one launch |
 //! | `codes.rs` | error numbers, their names and texts |
@@ -12,7 +13,6 @@
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |
 //! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size, and arrays |
-//! | `patience.rs` | times that calls may wait, and other spans |
 //! | `arrays/` | arrays, and computations that use them |
 //! | `pipelines/` | pipelines: frames from a producer to a consumer, in stages with buffers |
 //! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
@@ -24,13 +24,13 @@
 #![deny(unsafe_code)]
 
 pub mod arrays;
+pub mod closing;
 pub mod codes;
 pub mod copies;
 pub mod exports;
 mod failure;
 mod native;
 mod off;
-pub mod patience;
 pub mod pipelines;
 mod provider;
 pub mod queue;

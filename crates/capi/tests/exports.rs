@@ -193,8 +193,8 @@ fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[test]
 fn the_numbers_of_the_header_are_those_of_the_library() {
-    use overtake_c::tasks::{dispatcher, task};
-    use overtake_c::{copies, exports, patience};
+    use overtake_c::tasks::{dispatcher, patience, submit};
+    use overtake_c::{copies, exports};
     let before = [
         ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
         ("OVERTAKE_VERSION_MINOR", exports::OVERTAKE_VERSION_MINOR),
@@ -214,12 +214,12 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_FOR_EVER", patience::OVERTAKE_FOR_EVER as i32),
         ("OVERTAKE_ORDER_DEFAULT", dispatcher::OVERTAKE_ORDER_DEFAULT),
         ("OVERTAKE_ORDER_PHYSX", dispatcher::OVERTAKE_ORDER_PHYSX),
-        ("OVERTAKE_TASK_UPLOAD", task::OVERTAKE_TASK_UPLOAD),
-        ("OVERTAKE_TASK_KERNEL", task::OVERTAKE_TASK_KERNEL),
-        ("OVERTAKE_TASK_DOWNLOAD", task::OVERTAKE_TASK_DOWNLOAD),
-        ("OVERTAKE_TASK_HOST", task::OVERTAKE_TASK_HOST),
-        ("OVERTAKE_TASK_LIGHT", task::OVERTAKE_TASK_LIGHT),
-        ("OVERTAKE_TASK_JOIN", task::OVERTAKE_TASK_JOIN),
+        ("OVERTAKE_TASK_UPLOAD", submit::OVERTAKE_TASK_UPLOAD),
+        ("OVERTAKE_TASK_KERNEL", submit::OVERTAKE_TASK_KERNEL),
+        ("OVERTAKE_TASK_DOWNLOAD", submit::OVERTAKE_TASK_DOWNLOAD),
+        ("OVERTAKE_TASK_HOST", submit::OVERTAKE_TASK_HOST),
+        ("OVERTAKE_TASK_LIGHT", submit::OVERTAKE_TASK_LIGHT),
+        ("OVERTAKE_TASK_JOIN", submit::OVERTAKE_TASK_JOIN),
     ];
     let header = header();
     let defined: Vec<(&str, i32)> = header.lines().filter_map(number).collect();

@@ -17,11 +17,11 @@ const COLUMNS: usize = 79;
 enum Style {
     Nothing,
     Bar,
-    /// `true`: from the beginning on.
+    /// `true`: from the first step on, and not only when the command has taken a moment.
     Lines(bool),
 }
 
-/// Says which step has begun. Reads real time, also where the device's time is virtual, because the reader waits in it.
+/// Shows which of the command's steps runs. It reads real time even if the device's time is virtual: a person waits.
 pub struct Progress {
     start: Instant,
     steps: usize,
@@ -30,7 +30,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of so many steps. `is_long`: the caller knows beforehand that they take a while.
+    /// Nothing is shown before the first [`Progress::step`]. `is_long`: the steps are known to take a while, so the
+    /// first ones get lines too.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the time of the person at the terminal")]
     pub fn new(is_quiet: bool, is_long: bool, steps: usize) -> Progress {

@@ -44,16 +44,17 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 27] = [
+    const SOURCES: [&str; 29] = [
         "exports.rs",
         "codes.rs",
         "statistics.rs",
         "copies.rs",
         "queue.rs",
-        "patience.rs",
+        "tasks/patience.rs",
         "tasks/callback.rs",
         "tasks/dispatcher.rs",
         "tasks/set.rs",
+        "tasks/submit.rs",
         "tasks/task.rs",
         "tasks/ends.rs",
         "tasks/lane.rs",
@@ -72,6 +73,7 @@ pub mod generator {
         "pipelines/end.rs",
         "pipelines/frame.rs",
         "pipelines/work.rs",
+        "closing.rs",
     ];
 
     /// Writes the header to `file`.

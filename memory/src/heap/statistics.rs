@@ -24,11 +24,11 @@ pub struct OwnerStatistics {
 pub struct HeapStatistics {
     /// The kind of its memory.
     pub space: Space,
-    /// Allocations of the driver that it has.
+    /// Allocations of the driver that it has now, and cuts blocks from.
     pub pages: u64,
     /// Their bytes.
     pub reserved_bytes: u64,
-    /// The limit of those.
+    /// The most that it may reserve.
     pub max_bytes: u64,
     /// Blocks in use.
     pub blocks: u64,
@@ -39,9 +39,9 @@ pub struct HeapStatistics {
     /// A block of this size finds room without another page. A sub-allocator keeps free memory in bins, so a little
     /// more may be free in one piece.
     pub free_bytes_largest: u64,
-    /// Pages that were made, and those that were given back.
+    /// Pages that were ever allocated.
     pub pages_made: u64,
-    /// See above.
+    /// Pages that were given back to the driver.
     pub pages_freed: u64,
     /// By owner, in the order of their names.
     pub owners: Vec<OwnerStatistics>,

@@ -4,16 +4,17 @@ use std::ops::Range;
 
 use hal::Nanos;
 
-/// A busy time that takes more steps than this to find counts as endless.
+/// A search that takes more steps than this has found no limit.
 const STEPS_MAX: u32 = 20_000;
 
-/// Streams that are alike.
+/// Streams with the same work, period and jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Demand {
     pub count: u32,
     /// The work of a frame.
     pub span: Nanos,
     pub period: Nanos,
+    /// A frame comes so late at most.
     pub jitter: Nanos,
 }
 
@@ -33,7 +34,7 @@ impl Demand {
     }
 }
 
-/// The longest time from the coming of a frame of this stream to its end; `None` if there is no limit.
+/// The longest time from the time at which a frame of this stream is due to its end; `None` if there is no limit.
 ///
 /// No order of the work is worse for a frame than that in which all frames of all other streams, and the earlier ones
 /// of its own, come first. Then it ends when all work that has come is done, and the longest such time begins with
@@ -47,9 +48,9 @@ pub(super) fn longest(demands: &[Demand], of: usize) -> Option<Nanos> {
     for earlier in 0_u64.. {
         let own_work = Nanos(own.span.0.saturating_mul(earlier + 1));
         end = settle(demands, of, own_work, end, &mut steps)?;
-        // The frame may have come late, but not before its time.
-        let came = Nanos(own.period.0.saturating_mul(earlier)) - own.jitter;
-        longest = longest.max(end - came);
+        // At worst the busy time begins with a frame that is as late as jitter lets it be. Later ones are on time.
+        let due = Nanos(own.period.0.saturating_mul(earlier)) - own.jitter;
+        longest = longest.max(end - due);
         if end <= Nanos(own.period.0.saturating_mul(earlier + 1)) - own.jitter {
             return Some(longest);
         }

@@ -37,10 +37,10 @@ pub trait Submitted {
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
     fn sync_point(&self, node: NodeId) -> Result<(), Error>;
-    /// A replay of a span in several lanes begins, or goes on. Whether there is something that its task comes after and
-    /// that may not have ended, and a number that [`Inside::goes_on`] takes.
+    /// A replay of a span (the steps of a template that are one task) in several lanes begins, or goes on. Returns
+    /// whether its task comes after something that may not have ended, and a number for [`Inside::goes_on`].
     fn begin_span(&self, node: NodeId) -> (bool, u64);
-    /// That number for one in a single lane, which needs no more.
+    /// The number alone, for a replay in a single lane.
     fn visits(&self) -> u64;
     /// So many events for a replay of a span on this device. They are free for others when they are dropped.
     fn take_events(&self, device: u8, count: u32) -> hal::Result<Arc<[Event]>>;
@@ -66,11 +66,12 @@ pub(crate) trait Inside {
     fn may_run_again(&self, node: NodeId, lane: u8, error: &(dyn std::error::Error + Send + Sync)) -> bool;
 }
 
-/// The things that are the same for all launches of a thread on one device.
+/// What all launches of a thread on one device have in common.
 pub(crate) struct Site<'l> {
     pub inside: &'l dyn Inside,
     pub driver: &'l Arc<dyn Driver>,
-    /// The lanes whose streams functions have asked for, a bit each.
+    /// The lanes whose streams functions have asked for, a bit each: they may have work that the dispatcher has not
+    /// seen.
     pub lent: &'l AtomicU64,
     pub device: u8,
     /// The lanes of a group.
@@ -119,12 +120,12 @@ pub(crate) enum Capture {
 pub(crate) struct Group {
     own: u8,
     count: u8,
-    /// Those before the first of the group comes again: found once, by a division.
+    /// How many lanes there are from the task's to the end of the group, itself included. Computed once, by a division.
     left: u8,
 }
 
 impl Group {
-    /// The number of the lane that is so many behind that of the task. There are more of them than that.
+    /// The number of the lane that comes `by` lanes after the task's, around the group. `by` is less than `count`.
     #[inline]
     pub fn number(self, by: u8) -> u8 {
         if by < self.left { self.own + by } else { self.own + by - self.count }

@@ -16,7 +16,7 @@ use workloads::Pictures;
 use super::args::{BLOCK_BYTES, Background, MODEL_BYTES, VideoMethod};
 use super::window::{Held, Window};
 use crate::film::{Film, SOURCES};
-use crate::line::Road;
+use crate::line::CopyPath;
 use crate::piece::Piece;
 use crate::yard::{BOTH, Yard};
 
@@ -75,17 +75,17 @@ pub fn flows(
     if background.has(Background::Offload) {
         for (lane, direction) in BOTH.into_iter().enumerate() {
             let cargo = Cargo { direction, lane, bytes: BLOCKS * BLOCK_BYTES, word: word + flows.len() };
-            let road = road(yard, cuda_priority)?;
-            let queue = match &road {
-                Road::Through(adopted) => Some(Mutex::new(adopted.queue(BLOCKS as usize)?)),
-                Road::Plain(_) => None,
+            let path = path(yard, cuda_priority)?;
+            let queue = match &path {
+                CopyPath::Through(adopted) => Some(Mutex::new(adopted.queue(BLOCKS as usize)?)),
+                CopyPath::Plain(_) => None,
             };
-            flows.push(Arc::new(Blocks { ground: Arc::clone(&yard.ground), cargo, road, queue }));
+            flows.push(Arc::new(Blocks { ground: Arc::clone(&yard.ground), cargo, path, queue }));
         }
     }
     for chain in chains.iter().filter(|_| background.has(Background::Transcode)) {
-        let road = road(yard, cuda_priority)?;
-        flows.push(Arc::new(Chain { piece: Arc::clone(chain), road, word: word + flows.len() }));
+        let path = path(yard, cuda_priority)?;
+        flows.push(Arc::new(Chain { piece: Arc::clone(chain), path, word: word + flows.len() }));
     }
     if let Some(window) = window {
         let held = |(index, flow): (usize, Arc<dyn Flow>)| -> Arc<dyn Flow> {
@@ -98,11 +98,11 @@ pub fn flows(
 }
 
 /// A stream of its own, through the layer if that is open.
-fn road(yard: &mut Yard, cuda_priority: i32) -> Result<Road> {
+fn path(yard: &mut Yard, cuda_priority: i32) -> Result<CopyPath> {
     let stream = yard.stream(cuda_priority)?;
     Ok(match &yard.overtake {
-        Some(overtake) => Road::Through(yard.ground.adopt(overtake, stream, Priority::LOWEST)?),
-        None => Road::Plain(stream),
+        Some(overtake) => CopyPath::Through(yard.ground.adopt(overtake, stream, Priority::LOWEST)?),
+        None => CopyPath::Plain(stream),
     })
 }
 
@@ -110,9 +110,9 @@ fn road(yard: &mut Yard, cuda_priority: i32) -> Result<Road> {
 struct Blocks {
     ground: Arc<Ground>,
     cargo: Cargo,
-    // Before the road: it is flushed to that stream.
+    // Before the path: it is flushed to that stream.
     queue: Option<Mutex<CopyQueue>>,
-    road: Road,
+    path: CopyPath,
 }
 
 impl Flow for Blocks {
@@ -125,17 +125,17 @@ impl Flow for Blocks {
     }
 
     fn stream(&self) -> Stream {
-        self.road.raw()
+        self.path.raw()
     }
 
     fn copy(&self) -> Result<()> {
         let Cargo { direction, lane, .. } = self.cargo;
-        if let (Some(queue), Road::Through(adopted)) = (&self.queue, &self.road) {
+        if let (Some(queue), CopyPath::Through(adopted)) = (&self.queue, &self.path) {
             // No other thread takes it: a flow has one feeder.
             return adopted.copy_blocks(&mut lock(queue), (direction, lane), (BLOCKS, BLOCK_BYTES));
         }
         let block = |index| index * BLOCK_BYTES..(index + 1) * BLOCK_BYTES;
-        (0..BLOCKS).try_for_each(|index| self.road.copy(&self.ground, direction, lane, block(index)))
+        (0..BLOCKS).try_for_each(|index| self.path.copy(&self.ground, direction, lane, block(index)))
     }
 
     /// As many as a stream has room for: a full one would block its submitter inside the driver.
@@ -147,7 +147,7 @@ impl Flow for Blocks {
 /// Pictures up, kernels, and pictures down, one after another.
 struct Chain {
     piece: Arc<Piece>,
-    road: Road,
+    path: CopyPath,
     word: usize,
 }
 
@@ -163,10 +163,10 @@ impl Flow for Chain {
     }
 
     fn stream(&self) -> Stream {
-        self.road.raw()
+        self.path.raw()
     }
 
     fn copy(&self) -> Result<()> {
-        self.road.submit(&self.piece)
+        self.path.submit(&self.piece)
     }
 }

@@ -18,7 +18,7 @@ use super::camera::{Footage, Schedule, shoot};
 use super::staged::{Shooting, Stack, Staged};
 use super::window::Window;
 use crate::film::Film;
-use crate::line::{Line, Road, Way};
+use crate::line::{CopyPath, Line, Way};
 use crate::piece::Piece;
 use crate::yard::{Fed, Parts, Yard};
 
@@ -180,12 +180,12 @@ fn way(yard: &mut Yard, method: VideoMethod) -> Result<Way> {
     let (greatest, highest) = (yard.range.greatest, yard.highest());
     Ok(match (method, &yard.dispatcher) {
         (VideoMethod::Dispatcher, Some(dispatcher)) => Way::Tasks(Tasks::new(dispatcher), highest),
-        (VideoMethod::Native, _) => Way::Stream(Road::Plain(yard.stream(STREAM_PRIORITY_DEFAULT)?)),
+        (VideoMethod::Native, _) => Way::Stream(CopyPath::Plain(yard.stream(STREAM_PRIORITY_DEFAULT)?)),
         _ => {
             let stream = yard.stream(greatest)?;
             Way::Stream(match &yard.overtake {
-                Some(overtake) => Road::Through(yard.ground.adopt(overtake, stream, highest)?),
-                None => Road::Plain(stream),
+                Some(overtake) => CopyPath::Through(yard.ground.adopt(overtake, stream, highest)?),
+                None => CopyPath::Plain(stream),
             })
         }
     })

@@ -12,11 +12,12 @@ use crate::arrays::kernel::{self, overtake_kernel};
 use crate::arrays::store::{self, Opened, overtake_arrays};
 use crate::arrays::uses::{Argument, Kept};
 use crate::failure::{Failure, Outcome, catch};
-use crate::patience::Patience;
 use crate::sized;
-use crate::tasks::callback::{Data, answer, overtake_free_callback};
+use crate::tasks::callback::{Data, answer, overtake_free_callback, overtake_lane};
 use crate::tasks::dispatcher::Home;
-use crate::tasks::lane::{self, overtake_lane};
+use crate::tasks::lane;
+use crate::tasks::patience::Patience;
+use crate::tasks::submit;
 use crate::tasks::task::{self, handles, overtake_task, priority, text_of};
 
 /// Submits work of the device that uses arrays to the lane: `addresses` has the address of the first element of each
@@ -127,14 +128,14 @@ pub unsafe extern "C" fn overtake_compute(
             let none = |_| Failure::argument(&format!("{CALL}: there is no device {}", spec.device));
             computation = computation.on(device.map_err(none)?);
         }
-        let references = task::references(CALL, spec.references)?;
+        let references = submit::references(CALL, spec.references)?;
         computation = (0..references).fold(computation, |computation, _| computation.held());
         let computation = computation.retries(spec.retries);
         let patience = Patience::of(CALL, spec.room_timeout_ns)?;
         let handle = match patience.for_room() {
             _ if patience.span == Some(Nanos::ZERO) => computation.submit()?,
             None => computation.submit_when_room()?,
-            Some(span) => computation.submit_within(span.into())?.map_err(|_full| task::no_room(name))?,
+            Some(span) => computation.submit_within(span.into())?.map_err(|_full| submit::no_room(name))?,
         };
         // SAFETY: the caller's promise.
         unsafe { task::hand_out(CALL, handle, set.home, task) }

@@ -15,13 +15,3 @@ pub mod computation;
 pub mod kernel;
 pub mod store;
 pub mod uses;
-
-use crate::tasks::dispatcher::Home;
-
-/// Frees the arrays of a dispatcher that has been closed, and all that belongs to them.
-pub fn forget(home: Home) {
-    access::forget(home);
-    array::forget(home);
-    kernel::forget(home);
-    store::forget(home);
-}

@@ -1,20 +1,20 @@
-//! Sets of arrays: opening, closing, counts.
+//! Sets of arrays: opening and counts.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
+use hal::Module;
 use hal::locks::lock;
-use hal::{Module, Nanos};
 use overtake::data::{ArrayOptions, Arrays, Bandwidth, Selection};
 
 use crate::failure::{Failure, Outcome, catch};
-use crate::patience::Patience;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, layers, new_set, output, overtake_dispatcher, refuse_in_child};
 use crate::tasks::handles::{HandleKind, Handles};
+use crate::tasks::patience::Patience;
 use crate::tasks::task::text_of;
 
 /// A set of arrays on the host and on the devices of a dispatcher, with the computations that use them.
@@ -68,7 +68,7 @@ pub struct ArraysOptions {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Times {
-    /// Its size.
+    /// sizeof(struct overtake_times).
     pub struct_size: u32,
     /// The device, by its number among those of the dispatcher.
     pub device: u32,
@@ -121,16 +121,13 @@ pub const ARRAYS_OPTIONS_BYTES_MIN: usize = 32;
 /// The size of the first released counts.
 pub const ARRAYS_STATISTICS_BYTES_MIN: usize = 72;
 
-/// A close waits this long for other threads that are inside calls with the set.
-const OTHERS_WITHIN: Nanos = Nanos::from_ms(1000);
-
-/// A set of arrays, the devices and the kernels of its computations.
+/// A set of arrays that is open.
 pub struct Opened {
     /// First, because computations use the modules.
     pub arrays: Arrays,
-    /// Its dispatcher.
+    /// The dispatcher that runs its computations.
     pub home: Home,
-    /// Those of its kernels.
+    /// Those that hold the kernels of its computations.
     pub modules: Arc<Modules>,
 }
 
@@ -176,6 +173,11 @@ pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Arc<Opened>> 
 /// Frees the sets of a dispatcher that is closed.
 pub fn forget(home: Home) {
     drop(SETS.remove_all(|set| set.home == home));
+}
+
+/// Takes the handle of a set away.
+pub fn remove(call: &str, arrays: *const overtake_arrays) -> Outcome<Arc<Opened>> {
+    SETS.remove(call, arrays)
 }
 
 /// Opens a set of arrays. `options` is null, or the parameters.
@@ -239,50 +241,6 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
         wanted.bandwidth = Some(read.map_err(fault)?);
     }
     Ok(wanted)
-}
-
-/// Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
-/// then, and the first error is returned if some has not: the set is closed all the same. The handles of its kernels
-/// become wrong; those of its arrays stay, for accesses to their contents, until they are freed or the dispatcher is
-/// closed.
-///
-/// Threads: any, but not in the function of a task. Other threads may be inside calls with the set: it waits a second
-/// for them, and fails what they wait for, unless that is the end of an open access.
-#[unsafe(no_mangle)]
-pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
-    const CALL: &str = "overtake_arrays_close";
-    catch(CALL, || {
-        refuse_in_child(CALL)?;
-        refuse_inside(CALL)?;
-        let set = SETS.remove(CALL, arrays)?;
-        let ended = finish(set);
-        Ok(ended?)
-    })
-}
-
-/// Ends a set that has no handle any more. Calls of other threads may have submitted work that only the program could
-/// start, and wait for it: that fails too, until they have returned. One that waits behind an open access of the caller
-/// does not return before that is closed: it ends the set then.
-fn finish(mut set: Arc<Opened>) -> Result<(), overtake::task::Error> {
-    let layer = Arc::clone(&set.modules.layers[0]);
-    let host = layer.driver().host();
-    let deadline = host.now() + OTHERS_WITHIN;
-    let mut ended = Ok(());
-    loop {
-        match Arc::try_unwrap(set) {
-            Ok(Opened { arrays, modules, .. }) => {
-                let last = arrays.finish();
-                super::kernel::forget_of(&modules);
-                return ended.and(last);
-            }
-            Err(others) => set = others,
-        }
-        ended = ended.and(set.arrays.clone().finish());
-        if host.now() >= deadline {
-            return ended;
-        }
-        host.sleep(Nanos::from_us(100));
-    }
 }
 
 /// Waits until all computations and transfers have ended, and fails as the first of them that has failed, if any has.

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use hal::locks::lock;
 use hal::{Driver, HostThread, Nanos};
-use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer};
+use overtake::heap::Heap;
+use overtake::pipeline::{Behind, Consumer, Filled, Filling, Producer, StageBuffer};
 use overtake::task::Tasks;
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, catch};
 use crate::native;
-use crate::pipelines::pipeline::Stage;
 use crate::tasks::callback::is_inside;
 use crate::tasks::dispatcher::{Home, refuse_in_child};
 use crate::tasks::handles::{HandleKind, Handles};
@@ -23,6 +23,20 @@ use crate::tasks::handles::{HandleKind, Handles};
 #[allow(non_camel_case_types)] // C's name
 pub struct overtake_pipeline_end {
     _private: [u8; 0],
+}
+
+/// The buffer of a stage, which keeps the heaps that it comes from.
+pub struct Stage {
+    /// First, because it goes back to them.
+    pub buffer: StageBuffer,
+    _heaps: Arc<[Heap; 2]>,
+}
+
+impl Stage {
+    /// A stage with a buffer from these heaps.
+    pub fn new(buffer: StageBuffer, heaps: &Arc<[Heap; 2]>) -> Stage {
+        Stage { buffer, _heaps: Arc::clone(heaps) }
+    }
 }
 
 /// An end at a place of its own, because a frame refers to it.

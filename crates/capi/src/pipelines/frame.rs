@@ -12,13 +12,12 @@ use overtake::pipeline::{Behind, Error};
 use crate::codes::OVERTAKE_ERROR_TIMEOUT;
 use crate::failure::{Failure, catch};
 use crate::native;
-use crate::patience::{self, Patience};
-use crate::pipelines::end::{overtake_pipeline_end, refused, with_consumer, with_producer};
+use crate::pipelines::end::{Stage, overtake_pipeline_end, refused, with_consumer, with_producer};
 use crate::pipelines::failure;
 use crate::pipelines::options::{FRAME_BYTES_MIN, Frame};
-use crate::pipelines::pipeline::Stage;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
+use crate::tasks::patience::{self, Patience};
 
 fn described(number: u64, priority: Priority, stage: &RwLockReadGuard<'_, Stage>) -> Frame {
     let buffer = &stage.buffer;

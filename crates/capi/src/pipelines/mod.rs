@@ -20,13 +20,6 @@ use overtake::pipeline::Error;
 
 use crate::codes;
 use crate::failure::Failure;
-use crate::tasks::dispatcher::Home;
-
-/// Frees the pipelines of a dispatcher that has been closed.
-pub fn forget(home: Home) {
-    end::forget(home);
-    pipeline::forget(home);
-}
 
 /// The failure of a call of a pipeline.
 pub fn failure(call: &str, error: Error) -> Failure {

@@ -6,9 +6,9 @@ use hal::Nanos;
 use overtake::pipeline::{Behind, Dropped, End, FrameRecord, PipelineOptions, PipelineStatistics};
 
 use crate::failure::{Failure, Outcome};
-use crate::patience;
 use crate::pipelines::admission::{self, overtake_admission};
 use crate::sized::bytes_of;
+use crate::tasks::patience;
 use crate::tasks::task::priority;
 
 /// The producer waits while the consumer is behind: every frame is kept.

@@ -8,7 +8,7 @@ use overtake::heap::{Heap, HeapOptions, Space};
 use overtake::pipeline::{Pipeline, StageBuffer};
 
 use crate::failure::{Outcome, catch};
-use crate::pipelines::end::{self, overtake_pipeline_end};
+use crate::pipelines::end::{self, Stage, overtake_pipeline_end};
 use crate::pipelines::failure;
 use crate::pipelines::options::{
     FRAME_RECORD_BYTES_MIN, FrameTimes, PIPELINE_OPTIONS_BYTES_MIN, PIPELINE_STATISTICS_BYTES_MIN, PipelineCounts,
@@ -26,13 +26,6 @@ use crate::tasks::task::text_of;
 #[allow(non_camel_case_types)] // C's name
 pub struct overtake_pipeline {
     _private: [u8; 0],
-}
-
-/// The buffer of a stage, which keeps the heaps that it comes from.
-pub struct Stage {
-    /// First, because it goes back to them.
-    pub buffer: StageBuffer,
-    _heaps: Arc<[Heap; 2]>,
 }
 
 struct Opened {
@@ -85,7 +78,7 @@ pub unsafe extern "C" fn overtake_pipeline_open(
         let heaps = Arc::new([heap(Space::Pinned)?, heap(Space::Device)?]);
         let make = |_| {
             let buffer = StageBuffer::new(&heaps[0], &heaps[1], spec.bytes)?;
-            Ok(Stage { buffer, _heaps: Arc::clone(&heaps) })
+            Ok(Stage::new(buffer, &heaps))
         };
         let opened = Pipeline::open(&set, options, make).map_err(|error| failure(CALL, error))?;
         let (opened, filler, emptier) = opened;

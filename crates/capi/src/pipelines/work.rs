@@ -11,7 +11,8 @@ use crate::failure::{Failure, Outcome, catch};
 use crate::pipelines::end::{End, overtake_pipeline_end, refused, with};
 use crate::pipelines::failure;
 use crate::tasks::lane;
-use crate::tasks::task::{self, TaskSpec, overtake_task};
+use crate::tasks::submit::{self, TaskSpec};
+use crate::tasks::task::{self, overtake_task};
 use crate::tasks::template::{Arguments, ReplaySpec, Replayed, overtake_template};
 
 /// The calls that take a frame in hand.
@@ -152,9 +153,9 @@ pub unsafe extern "C" fn overtake_pipeline_submit(
     const CALL: &str = "overtake_pipeline_submit";
     catch(CALL, || {
         // SAFETY: the caller's promise. From here on the data is freed on every path.
-        let described = unsafe { task::Described::read(CALL, spec) }?;
+        let described = unsafe { submit::Described::read(CALL, spec) }?;
         let (handle, home) = with(CALL, end, |side| {
-            let task::TaskSpec { priority, is_named, room_timeout_ns, .. } = described.spec;
+            let TaskSpec { priority, is_named, room_timeout_ns, .. } = described.spec;
             if priority != 0 || is_named != 0 || room_timeout_ns != 0 {
                 let text = format!(
                     "{CALL}: a task of a frame has the frame's priority, no name, and waits for no room: set priority, \

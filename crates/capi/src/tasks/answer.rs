@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_TASK_FAILED};
 use crate::failure::{Failure, SAID, swap_last};
-use crate::tasks::lane::overtake_lane;
+use crate::tasks::callback::overtake_lane;
 
 /// The function of a task, of a computation or of a step, in a language in which an exception can end a function at any
 /// point (Ctrl-C in Python). It writes its answer at its end: 0, or an error. A function that ends without it has

@@ -9,12 +9,19 @@ use overtake::task::WorkResult;
 use crate::codes;
 use crate::failure::{self, Failure, Outcome};
 
+/// A lane, as the launch callback of a task gets it: a stream of the device in which the task's work goes. It is valid
+/// during that call, on its thread.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_lane {
+    _private: [u8; 0],
+}
+
 /// Submits the work of a task to its lane. It gets the lane, and the data that the task was submitted with. It returns
 /// 0, or any other number if the task has failed: overtake_set_last_error can say why. It must not wait, and no C++
 /// exception may leave it.
 #[allow(non_camel_case_types)] // C's names
-pub type overtake_launch_callback =
-    Option<unsafe extern "C" fn(lane: *mut crate::tasks::lane::overtake_lane, data: *mut c_void) -> c_int>;
+pub type overtake_launch_callback = Option<unsafe extern "C" fn(lane: *mut overtake_lane, data: *mut c_void) -> c_int>;
 
 /// A function of the host. It gets the data that the task was submitted with, and returns as a launch callback.
 #[allow(non_camel_case_types)] // C's names

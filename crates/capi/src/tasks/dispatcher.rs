@@ -1,4 +1,4 @@
-//! Dispatchers: opening, closing, counts.
+//! Dispatchers: opening and counts.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::cell::OnceCell;
@@ -8,21 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 
 use copies::Overtake;
-use hal::Nanos;
+use hal::Context;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Order, Tasks};
 
-use crate::arrays;
-use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
+use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_OFF};
 use crate::failure::{Failure, Outcome, catch};
-use crate::native;
-use crate::pipelines;
-use crate::queue;
 use crate::sized::{self, bytes_of};
-use crate::tasks::callback::refuse_inside;
 use crate::tasks::handles::{HandleKind, Handles};
 pub use crate::tasks::home::Home;
-use crate::tasks::{layer, set, task};
+use crate::tasks::layer;
 
 /// A dispatcher: it runs tasks on the device of a context, with streams, events and threads that it makes when it is
 /// opened.
@@ -96,20 +91,27 @@ pub const DISPATCHER_OPTIONS_BYTES_MIN: usize = 24;
 /// The size of the first released counts.
 pub const DISPATCHER_STATISTICS_BYTES_MIN: usize = 48;
 
-struct Opened {
+/// A dispatcher that is open.
+pub struct Opened {
     /// Calls share it, because none may enter it with the lock of the handles held.
-    dispatcher: Arc<Dispatcher>,
-    home: Home,
+    pub dispatcher: Arc<Dispatcher>,
+    /// What its sets, tasks and arrays belong to.
+    pub home: Home,
     /// One for each device.
-    layers: Vec<Arc<Overtake>>,
+    pub layers: Vec<Arc<Overtake>>,
 }
 
 static DISPATCHERS: Handles<Opened> = Handles::new(HandleKind::Dispatcher);
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
+/// Whether this process is the child of a fork. Another thread of the parent may have held any lock.
+pub fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
+
 /// An error in the child of a fork: it has no threads for tasks, and another thread of the parent may have held a lock.
 pub fn refuse_in_child(call: &str) -> Outcome {
-    match IS_CHILD.load(Ordering::Relaxed) {
+    match is_child() {
         false => Ok(()),
         true => {
             let text = format!("{call}: this process is the child of a fork, and has no tasks: start it anew for them");
@@ -138,25 +140,14 @@ pub fn watch_forks() {
     });
 }
 
-/// An error if a dispatcher or a copy queue is open in the calling thread's current context.
-pub fn refuse_while_open(call: &str) -> Outcome {
-    // First: another thread of the parent may have held the lock of the handles.
-    if IS_CHILD.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    if !DISPATCHERS.any(|_| true) && !queue::is_open_in(|_| true) {
-        return Ok(());
-    }
-    let current = native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
-    let (what, close) = match current {
-        Some(context) if DISPATCHERS.any(|opened| opened.layers.iter().any(|layer| layer.context() == context)) => {
-            ("dispatcher", "overtake_dispatcher_close")
-        }
-        Some(context) if queue::is_open_in(|its| its == context) => ("copy queue", "overtake_copy_queue_close"),
-        _ => return Ok(()),
-    };
-    let text = format!("{call}: a {what} is open in this context: call {close} first");
-    Err(Failure::new(OVERTAKE_ERROR_REFUSED, &text))
+/// Whether a dispatcher is open in a context that is meant.
+pub fn is_open_in(is_it: impl Fn(Context) -> bool) -> bool {
+    DISPATCHERS.any(|opened| opened.layers.iter().any(|layer| is_it(layer.context())))
+}
+
+/// Takes the handle of a dispatcher away.
+pub fn remove(call: &str, dispatcher: *const overtake_dispatcher) -> Outcome<Opened> {
+    DISPATCHERS.remove(call, dispatcher)
 }
 
 /// Opens a dispatcher in the calling thread's current context, which takes some milliseconds: 12 streams, their events,
@@ -268,40 +259,6 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
     })
 }
 
-/// Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
-/// been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
-/// the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
-///
-/// Threads: any, but not in the function of a task. Other threads may be inside calls on its tasks: those that wait are
-/// woken.
-#[unsafe(no_mangle)]
-pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher) -> c_int {
-    const CALL: &str = "overtake_dispatcher_close";
-    catch(CALL, || {
-        refuse_in_child(CALL)?;
-        refuse_inside(CALL)?;
-        let Opened { dispatcher, home, layers } = DISPATCHERS.remove(CALL, dispatcher)?;
-        home.close();
-        drop(alone(dispatcher, &layers[0]));
-        pipelines::forget(home);
-        arrays::forget(home);
-        task::forget(home);
-        set::forget(home);
-        Ok(())
-    })
-}
-
-/// A thing that calls share, when those of other threads that have it have returned: then there are no further ones.
-pub fn alone<T>(mut shared: Arc<T>, layer: &Arc<Overtake>) -> T {
-    loop {
-        match Arc::try_unwrap(shared) {
-            Ok(thing) => return thing,
-            Err(others) => shared = others,
-        }
-        layer.driver().host().sleep(Nanos::from_us(10));
-    }
-}
-
 /// The counts of a dispatcher. The structure is written only if the call succeeds; struct_size is then the number of
 /// bytes that the library knows.
 ///
@@ -369,28 +326,8 @@ pub fn layers(call: &str, dispatcher: *mut overtake_dispatcher) -> Outcome<Vec<A
     DISPATCHERS.with(call, dispatcher, |opened| opened.layers.clone())
 }
 
+/// Runs a test as another thread has the lock of the handles.
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Another thread of the parent may have held the lock of the handles at the fork.
-    #[test]
-    fn the_child_of_a_fork_closes_without_the_lock_of_the_handles() {
-        watch_forks();
-        DISPATCHERS.while_locked(|| {
-            // SAFETY: the child calls what is to be tested, and ends. An alarm ends it if it hangs.
-            let child = unsafe { libc::fork() };
-            if child == 0 {
-                // SAFETY: numbers.
-                unsafe { libc::alarm(20) };
-                let is_right = refuse_while_open("overtake_close").is_ok() && refuse_in_child("call").is_err();
-                // SAFETY: a number.
-                unsafe { libc::_exit(i32::from(!is_right)) };
-            }
-            let mut status = -1;
-            // SAFETY: the status has a place of ours.
-            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0);
-        });
-    }
+pub fn while_locked(test: impl FnOnce()) {
+    DISPATCHERS.while_locked(test);
 }

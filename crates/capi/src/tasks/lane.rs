@@ -10,18 +10,10 @@ use overtake::task::{Lane, More, WorkResult};
 use crate::exports::CUstream_st;
 use crate::failure::{Failure, Outcome, catch};
 use crate::provider::{checked, table};
-use crate::tasks::callback::answer;
+use crate::tasks::callback::{answer, overtake_lane};
 use crate::tasks::dispatcher::{Home, output};
 use crate::tasks::handles::HandleKind;
 use crate::tasks::task::{self, overtake_task};
-
-/// A lane, as the launch callback of a task gets it: a stream of the device in which the task's work goes. It is valid
-/// during that call, on its thread.
-#[repr(C)]
-#[allow(non_camel_case_types)] // C's name
-pub struct overtake_lane {
-    _private: [u8; 0],
-}
 
 /// A launch under way on this thread.
 struct Current {

@@ -2,15 +2,17 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `dispatcher.rs` | dispatchers: opening, closing, counts |
+//! | `dispatcher.rs` | dispatchers: opening and counts |
 //! | `set.rs` | sets of tasks, and groups |
-//! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `submit.rs` | submitting a task |
+//! | `task.rs` | submitted tasks: their handles, and what C does with them |
 //! | `ends.rs` | functions that hear of the end of a task, and cancelled tasks |
 //! | `picture.rs` | the picture of a dispatcher's tasks |
 //! | `template.rs` | templates, and their replays |
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
 //! | `answer.rs` | functions that an exception can end before they answer |
+//! | `patience.rs` | times that calls may wait, and other spans |
 //! | `layer.rs` | the copy layer of a dispatcher |
 //! | `handles.rs` | the table behind all handles, those of copy queues too |
 //! | `home.rs` | the dispatcher that a thing belongs to |
@@ -23,12 +25,12 @@ pub(crate) mod handles;
 mod home;
 pub mod lane;
 mod layer;
+pub mod patience;
 pub mod picture;
 pub mod set;
+pub mod submit;
 pub mod task;
 pub mod template;
-
-pub(crate) use dispatcher::refuse_while_open;
 
 use overtake::task::{Error, Refused};
 

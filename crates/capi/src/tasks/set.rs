@@ -7,10 +7,10 @@ use overtake::task::{Group, Handle, Tasks};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, catch};
-use crate::patience::Patience;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, new_set, output, overtake_dispatcher, refuse_in_child};
 use crate::tasks::handles::{HandleKind, Handles};
+use crate::tasks::patience::Patience;
 use crate::tasks::task::{self, overtake_task, text_of};
 
 /// A set of tasks, to which tasks are submitted.

@@ -8,17 +8,17 @@ use overtake::task::{Handle, Lane, Recording, Replay, Step, Tasks, Template};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, catch};
-use crate::patience::Patience;
 use crate::sized;
-use crate::tasks::callback::{Data, answer, overtake_free_callback};
+use crate::tasks::callback::{Data, answer, overtake_free_callback, overtake_lane};
 use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{HandleKind, Handles};
-use crate::tasks::lane::{self, overtake_lane};
+use crate::tasks::lane;
+use crate::tasks::patience::Patience;
 use crate::tasks::set::{self, overtake_tasks};
-use crate::tasks::task::{
+use crate::tasks::submit::{
     self, OVERTAKE_TASK_DOWNLOAD, OVERTAKE_TASK_HOST, OVERTAKE_TASK_KERNEL, OVERTAKE_TASK_LIGHT, OVERTAKE_TASK_UPLOAD,
-    handles, overtake_task, priority, text_of,
 };
+use crate::tasks::task::{self, handles, overtake_task, priority, text_of};
 
 /// Tasks that are recorded once, with the order between them.
 #[repr(C)]
@@ -368,7 +368,7 @@ pub unsafe extern "C" fn overtake_template_replay(
         let submit = |replay: Replay<'_, Arguments>| match patience.for_room() {
             _ if patience.span == Some(Nanos::ZERO) => Ok(replay.submit()?),
             None => Ok(replay.submit_when_room()?),
-            Some(span) => replay.submit_within(span.into())?.map_err(|_full| task::no_room("(of a template)")),
+            Some(span) => replay.submit_within(span.into())?.map_err(|_full| submit::no_room("(of a template)")),
         };
         // SAFETY: the caller's promise.
         let handle = unsafe { replayed.submit(CALL, &set, home, submit) }?;

@@ -1,4 +1,5 @@
-//! The words in which threads say that they are inside a call.
+//! Seats: each thread has one, in which it writes which stream it is entering. A thread that wants a stream for itself
+//! looks at all seats, and waits for those that are inside it (`stream_lock.rs`).
 
 use hal::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, try_lock};
 
@@ -17,7 +18,7 @@ pub struct Seat {
     is_free: AtomicBool,
     /// The number of calls so far.
     calls: AtomicU64,
-    /// The call during which another thread lost its patience. No later one has any with that call.
+    /// The call that another thread has waited for in vain. Later threads do not wait for that call at all.
     outlasted: AtomicU64,
     is_taken: AtomicBool,
 }

@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::codegen::read;
 
 /// The roots of the crates whose files must be in no circle.
-const STACK: [&str; 12] = [
+const STACK: [&str; 13] = [
     "semaphores/src/lib.rs",
     "channels/src/lib.rs",
     "crates/options/src/lib.rs",
@@ -30,6 +30,7 @@ const STACK: [&str; 12] = [
     "pipelines/src/lib.rs",
     "plan/src/lib.rs",
     "src/lib.rs",
+    "crates/capi/src/lib.rs",
 ];
 
 /// All mistakes in the arrows of the repository.

@@ -1,5 +1,6 @@
-//! The report of one process: the file that the drop-in writes. Fields that a file lacks are zero or empty. Unknown
-//! fields of a file are kept where processes are listed.
+//! The report of one process, as `overtake run` reads it from the file that the drop-in writes
+//! (`crates/shim/src/report.rs`). Fields that a file lacks are zero or empty. A field that is unknown here gets lost in
+//! sums, but the JSON report has each file as it is.
 
 use serde::{Deserialize, Serialize};
 use shim::live::BOUNDS_US;
@@ -8,9 +9,11 @@ use shim::observed::Observed;
 /// The version of the format that this command understands.
 pub const FORMAT: u32 = 1;
 
+/// One process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ProcessRecord {
+    /// The version of its format: see [`FORMAT`].
     pub format: u32,
     /// The process's number.
     pub pid: u32,
@@ -22,12 +25,12 @@ pub struct ProcessRecord {
     pub started_unix_ms: u64,
     /// The time at which it was written.
     pub written_unix_ms: u64,
-    /// Whether it was written at the end of the process.
+    /// Whether it is the last one, which is written when the process exits. A killed process has an earlier one.
     #[serde(rename = "final")]
     pub is_final: bool,
     /// The state that the drop-in had reached.
     pub state: String,
-    /// The deployment of the library.
+    /// How the drop-in came into the process: `preload`, `shadow` or `audit`; `c` for the C library alone.
     pub deployment: String,
     pub devices: Vec<DeviceRecord>,
     /// The copies to which the automatic rule gave a priority.
@@ -69,9 +72,9 @@ pub struct DeviceRecord {
     pub moved: Vec<MovedRecord>,
     /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
-    /// Copies on the device by all ways together; counted above too.
+    /// Copies within the device, whatever their way; `copies` and `passed_on` count them too.
     pub on_device: Amount,
-    /// The same between devices.
+    /// Likewise, between devices.
     pub between_devices: Amount,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
@@ -109,6 +112,7 @@ pub struct MovedRecord {
     pub amount: Amount,
 }
 
+/// The copies that overtake made or ordered, by their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Classes {
