@@ -15,11 +15,11 @@ use overtake::data::{
 use crate::arrays::array::{self, Made, overtake_array, place};
 use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
 use crate::failure::{Failure, Outcome, catch};
-use crate::patience::Patience;
 use crate::sized;
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{Home, free, output};
 use crate::tasks::handles::{HandleKind, Handles};
+use crate::tasks::patience::Patience;
 use crate::tasks::task::{self, overtake_task, priority};
 
 /// An access of the program's own code to elements of an array.
