@@ -97,14 +97,17 @@ impl Graph {
         }
     }
 
-    /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone: by one
-    /// that passes failures on, or by any that data asks for if they are an order alone.
+    /// Whether the later made of two nodes comes after the other one, if that can be told from the edges of both alone:
+    /// by one that passes failures on, or by any that data asks for if they are an order alone.
     #[inline]
     fn is_behind(&self, one: u32, other: u32, is_weak: bool) -> Option<bool> {
         let slots = self.nodes.all();
         let (before, after) = (&slots[one as usize], &slots[other as usize]);
         let is_ordered = before.number < after.number;
         let (earlier, before, after) = if is_ordered { (one, before, after) } else { (other, after, before) };
+        if before.out.first == NONE {
+            return Some(false);
+        }
         let number = before.number;
         let mut edge = after.into;
         while edge != NONE {
