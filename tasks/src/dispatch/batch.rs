@@ -135,10 +135,17 @@ impl State {
         let count = between.len() + 1;
         let point = graph.launched_behind(first.call.node, count as u32);
         statistics.launches += count as u64;
-        sleepers.has_points |= !marks[usize::from(point.lane)].is_uncovered();
-        for launching in std::iter::once(first).chain(between) {
-            std::mem::swap(&mut bodies.running(launching.call.node).work, &mut launching.work);
-        }
+        let marks = &mut marks[usize::from(point.lane)];
+        sleepers.has_points |= !marks.is_uncovered();
+        let mut value = point.value;
+        let mut put_back = |launching: &mut Launching| {
+            let node = launching.call.node;
+            std::mem::swap(&mut bodies.running(node).work, &mut launching.work);
+            marks.trail.note(value, node.index());
+            value += 1;
+        };
+        put_back(first);
+        between.iter_mut().for_each(put_back);
         last
     }
 
@@ -158,6 +165,7 @@ impl State {
         let marks = &mut marks[usize::from(point.lane)];
         sleepers.has_points |= !marks.is_uncovered();
         marks.submit(point.value, true);
+        marks.trail.note(point.value, node.index());
     }
 
     #[inline(never)]

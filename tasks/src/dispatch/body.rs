@@ -205,6 +205,14 @@ impl Bodies {
         self.slots.as_ptr().wrapping_add(slot).cast()
     }
 
+    /// The outcome of the body in this slot is about to be changed.
+    #[inline]
+    pub fn bring_outcome(&self, slot: usize) {
+        if let Some(body) = self.slots.get(slot) {
+            prefetch(Arc::as_ptr(&body.outcome).cast());
+        }
+    }
+
     /// The function of the body in this slot is about to be called.
     #[inline]
     pub fn bring_work(&self, slot: usize) {

@@ -2,6 +2,8 @@
 
 use hal::{Event, Nanos};
 
+use crate::dispatch::trail::Trail;
+
 mod joins;
 
 pub(crate) use joins::{Join, Joins, add_join};
@@ -89,6 +91,8 @@ pub(crate) struct Marks {
     early: u8,
     /// That number before the last join.
     early_before: u8,
+    /// The nodes behind its last points.
+    pub trail: Trail,
     /// The oldest first. They are few, so it costs little to move the others when some leave.
     pending: Vec<Mark>,
     spare: Vec<Event>,
@@ -97,7 +101,7 @@ pub(crate) struct Marks {
 impl Default for Marks {
     fn default() -> Marks {
         let (pending, spare, can_begin) = (Vec::new(), Vec::new(), Some(true));
-        let (ends_with_kernel, [early, early_before]) = (false, [0; 2]);
+        let (trail, ends_with_kernel, [early, early_before]) = (Trail::default(), false, [0; 2]);
         let [submitted, wanted, awaited, covered, complete] = [0; 5];
         Marks {
             submitted,
@@ -109,6 +113,7 @@ impl Default for Marks {
             complete,
             early,
             early_before,
+            trail,
             pending,
             spare,
         }

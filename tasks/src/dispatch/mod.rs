@@ -32,6 +32,7 @@ mod sleepers;
 pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
+mod trail;
 mod turn;
 mod visit;
 mod waits;

@@ -1,5 +1,6 @@
 //! The state behind the dispatcher's one lock.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
@@ -15,6 +16,7 @@ use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::ranks::{Rank, Ranks};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
+use crate::dispatch::trail::NEAR;
 use crate::dispatch::turn::Turn;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::outcome::Outcome;
@@ -23,6 +25,12 @@ use crate::work::sets::Sets;
 
 /// So many points of a lane are reported as complete at once, while their nodes are in the cache.
 const PART: u64 = 64;
+/// The same of nodes that are not. Hints for so many others go between them, and are heeded while these are reported: a
+/// processor takes few at once.
+const PART_BROUGHT: u64 = 8;
+/// The nodes of a point are brought into the cache so many points ahead, and their outcomes, which only they know.
+const AHEAD: (u64, u64) = (64, 32);
+
 /// All that the threads of the dispatcher share, but for the driver and the streams.
 pub(crate) struct State {
     pub graph: Graph,
@@ -136,13 +144,35 @@ impl State {
     pub fn reach(&mut self, lane: u8, mark: Mark) {
         let marks = &mut self.marks[usize::from(lane)];
         let Some(mut value) = marks.reached(mark) else { return };
+        let is_far = mark.value - value > NEAR;
+        if is_far {
+            self.bring_points(lane, value + 1..=value + AHEAD.0);
+            self.bring_outcomes(lane, value + 1..=value + AHEAD.1);
+        }
         // In parts, so that the nodes of each are collected while the processor has them in its cache.
+        let part = if is_far { PART_BROUGHT } else { PART };
         while value < mark.value {
-            value = mark.value.min(value + PART);
+            if is_far {
+                self.bring_points(lane, ahead(value, AHEAD.0, mark.value));
+                self.bring_outcomes(lane, ahead(value, AHEAD.1, mark.value));
+            }
+            value = mark.value.min(value + part);
             let reported = self.graph.complete(lane, value);
             debug_assert!(reported.is_ok(), "a mark stands for a point that was given out: {reported:?}");
             self.collect();
         }
+    }
+
+    /// The nodes of these points of a lane are about to be reported.
+    fn bring_points(&self, lane: u8, values: RangeInclusive<u64>) {
+        let trail = &self.marks[usize::from(lane)].trail;
+        values.for_each(|value| self.bring(trail.slot(value)));
+    }
+
+    /// The outcomes of these nodes are about to be set. Their handles have been counted by other threads.
+    fn bring_outcomes(&self, lane: u8, values: RangeInclusive<u64>) {
+        let trail = &self.marks[usize::from(lane)].trail;
+        values.for_each(|value| self.bodies.bring_outcome(trail.slot(value)));
     }
 
     /// The node in this slot, and its body, are about to be changed.
@@ -297,4 +327,9 @@ impl State {
 #[inline(never)]
 fn keep_name(outcome: &Outcome, graph: &Graph, node: NodeId) {
     outcome.keep_name(graph.name(node));
+}
+
+/// The points of the next part, so far ahead of `value`, and none behind the last.
+fn ahead(value: u64, by: u64, last: u64) -> RangeInclusive<u64> {
+    value + by + 1..=last.min(value + by + PART_BROUGHT)
 }

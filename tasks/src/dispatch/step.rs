@@ -293,6 +293,7 @@ impl State {
             let marks = &mut self.marks[usize::from(point.lane)];
             self.sleepers.has_points |= !marks.is_uncovered();
             marks.submit(point.value, is_kernel);
+            marks.trail.note(point.value, node.index());
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
                 self.may_want |= 1 << point.lane;
