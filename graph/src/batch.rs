@@ -19,10 +19,6 @@ pub struct Behind {
     pub turn: u32,
     /// The lane of both.
     pub lane: u8,
-    /// The number of the slot of the node behind it, or a number of none: for hints to the processor's cache.
-    pub next: usize,
-    /// The place of that slot in memory, or of none.
-    pub place: *const u8,
 }
 
 impl Graph {
@@ -59,9 +55,7 @@ impl Graph {
             (slot.edge.is_counted, slot.references) = (false, 0);
             (slot.stage, slot.told, slot.turns) = (Stage::Running, priority, turn + 1);
             (edge, count) = (slot.out.first, count + 1);
-            let next = (edge ^ IN_SLOT) as usize;
-            let place = slots.as_ptr().wrapping_add(next).cast();
-            if !each(Behind { node, turn, lane, next, place }) {
+            if !each(Behind { node, turn, lane }) {
                 break;
             }
         }
@@ -102,15 +96,14 @@ impl Graph {
             let slot = &slots[before.index as usize];
             let (strand, lane, group, index) = (slot.strand, slot.lane, slot.group, slot.out.first ^ IN_SLOT);
             let Some(slot) = slots.get_mut(index as usize) else { continue };
-            let (next, turn) = ((slot.out.first ^ IN_SLOT) as usize, slot.turns);
+            let turn = slot.turns;
             (slot.strand, slot.lane, slot.group) = (strand, lane, group);
             (slot.edge.is_counted, slot.references) = (false, 0);
             (slot.stage, slot.told, slot.turns) = (Stage::Running, priority, turn + 1);
             let node = NodeId { index, generation: slot.generation };
             self.lanes.hold(strand, 1);
             count += 1;
-            let place = slots.as_ptr().wrapping_add(next).cast();
-            let may_go_on = each(Behind { node, turn, lane, next, place });
+            let may_go_on = each(Behind { node, turn, lane });
             if !may_go_on || !has_one_behind_at_most(&slots[index as usize], slots) {
                 break;
             }

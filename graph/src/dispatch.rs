@@ -5,7 +5,7 @@ use priority::Priority;
 use crate::graph::Graph;
 use crate::lanes::Lanes;
 use crate::list::NONE;
-use crate::node::{IN_SLOT, Kind, Mark, NodeId, Point, Slot, Stage};
+use crate::node::{Kind, Mark, NodeId, Point, Slot, Stage};
 use crate::nodes::two;
 use crate::passes::PassStep;
 use crate::refused::Refused;
@@ -161,16 +161,6 @@ impl Graph {
         let is_waited_for = self.resolve::<true>(node, after);
         self.settle();
         is_waited_for
-    }
-
-    /// A hint about the processor's cache: the node that became ready last will be launched, and the one behind it will
-    /// be looked at then. Returns the numbers of their slots, once for each such node, and not for all.
-    #[inline]
-    pub fn ahead(&mut self) -> Option<(usize, Option<usize>)> {
-        let ready = std::mem::replace(&mut self.device.ahead, NONE) as usize;
-        let index = self.nodes.all().get(ready)?.out.first ^ IN_SLOT;
-        // Other edges, and none, have the numbers of no slot.
-        Some((ready, (index < NONE ^ IN_SLOT).then_some(index as usize)))
     }
 
     /// As [`Graph::launched`], for all nodes and orders.

@@ -230,13 +230,6 @@ impl Graph {
         !self.light.is_empty()
     }
 
-    /// The place in memory of the slot of this number, if there is one, for hints to the processor's cache.
-    #[inline]
-    #[must_use]
-    pub fn place(&self, slot: usize) -> *const u8 {
-        self.nodes.place(slot)
-    }
-
     /// Whether a node has ended, and [`Graph::ended`] has not returned it.
     #[inline]
     #[must_use]

@@ -48,12 +48,6 @@ impl Nodes {
         &self.slots
     }
 
-    /// The place in memory of a slot, if there is one of this number.
-    #[inline]
-    pub fn place(&self, slot: usize) -> *const u8 {
-        self.slots.as_ptr().wrapping_add(slot).cast()
-    }
-
     /// A slot for a new node, for which there is room.
     #[inline(always)] // a call would be a third of it
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {

@@ -41,8 +41,6 @@ pub(crate) struct Queue {
     share: u32,
     /// The rounds begun, of all priorities.
     pub rounds: u64,
-    /// The node that has come here last, if no hint has been given about it.
-    pub ahead: u32,
     /// Those in the order of ranks, if it is the order: then no ring has any.
     ranked: Option<Box<Ranked>>,
 }
@@ -50,10 +48,9 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn new(phase_max: u32, share: u32) -> Queue {
         let level = Level { rings: [Pair::EMPTY; 8], filled: 0, phase: 0, taken: 0 };
-        let (sole, ahead) = (NONE, NONE);
-        let levels = [level; LEVELS];
+        let (sole, levels) = (NONE, [level; LEVELS]);
         let (filled, begun, passed, favoured, rounds, ranked) = (0, 0, 0, 0, 0, None);
-        Queue { levels, sole, filled, begun, passed, favoured, phase_max, share, rounds, ahead, ranked }
+        Queue { levels, sole, filled, begun, passed, favoured, phase_max, share, rounds, ranked }
     }
 
     /// An empty one for the order of a graph, other than that of PhysX.
@@ -126,7 +123,6 @@ impl Queue {
         let is_ready = slot.kind.is_device() && slot.poison.is_none();
         if is_ready {
             slot.stage = Stage::Ready;
-            self.ahead = node;
             self.push(slots, node);
         }
         is_ready

@@ -92,19 +92,6 @@ fn chains_are_handed_out_in_rounds() {
     assert!(graph.next(Runner::Device).is_none() && at_once(&mut graph, &KERNEL).is_some());
 }
 
-/// For hints to the processor's cache.
-#[test]
-fn the_slot_behind_each_is_told() {
-    let mut graph = graph();
-    let (chains, firsts) = two_begun(&mut graph, 3);
-    let mut told = Vec::new();
-    graph.next_abreast(firsts.into_iter(), |it| {
-        told.push(it.next);
-        true
-    });
-    assert_eq!(told, chains.map(|chain| chain[2].index()));
-}
-
 #[test]
 fn a_launch_is_reported_once() {
     let mut graph = graph();

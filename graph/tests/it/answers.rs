@@ -106,54 +106,6 @@ fn an_end_and_a_change_of_priority_are_there_until_they_are_told() {
     assert!(!graph.has_ended());
 }
 
-/// A hint that names another node would cost the misses that it is there to save.
-#[test]
-fn the_node_that_became_ready_and_the_one_behind_it_are_named_once() {
-    let mut graph = graph();
-    let mut chain = vec![graph.append(&KERNEL).unwrap()];
-    for _ in 0..4 {
-        let node = graph.append(&Spec { after: &chain[chain.len() - 1..], ..KERNEL }).unwrap();
-        chain.push(node);
-    }
-    let mut hints = Vec::new();
-    for node in &chain[..4] {
-        assert_eq!(next(&mut graph, Runner::Device), Some(*node));
-        graph.launched(*node).unwrap();
-        hints.push(graph.ahead());
-        assert_eq!(graph.ahead(), None);
-    }
-    let hint = |ready: usize| Some((chain[ready].index(), chain.get(ready + 1).map(|node| node.index())));
-    assert_eq!(hints, [hint(1), hint(2), hint(3), hint(4)]);
-    let places: Vec<usize> = hints.iter().flatten().map(|(slot, _)| graph.place(*slot) as usize).collect();
-    assert!(places[1] > places[0] && places[2] - places[1] == places[1] - places[0], "{places:x?}");
-}
-
-/// Only the first edge into a node tells the node's slot.
-#[test]
-fn the_node_behind_a_later_edge_is_not_named() {
-    let mut graph = graph();
-    let [first, other] = [(); 2].map(|()| graph.append(&KERNEL).unwrap());
-    let then = graph.append(&Spec { after: &[other], ..KERNEL }).unwrap();
-    graph.append(&Spec { after: &[first, then], ..KERNEL }).unwrap();
-    for node in [first, other] {
-        assert_eq!(next(&mut graph, Runner::Device), Some(node));
-        graph.launched(node).unwrap();
-    }
-    assert_eq!(graph.ahead(), Some((then.index(), None)));
-}
-
-/// The first of several, which is launched before the others.
-#[test]
-fn of_two_nodes_behind_it_the_first_is_named() {
-    let mut graph = graph();
-    let begin = graph.append(&KERNEL).unwrap();
-    let node = graph.append(&Spec { after: &[begin], ..KERNEL }).unwrap();
-    let [then, _] = [(); 2].map(|()| graph.append(&Spec { after: &[node], ..KERNEL }).unwrap());
-    assert_eq!(next(&mut graph, Runner::Device), Some(begin));
-    graph.launched(begin).unwrap();
-    assert_eq!(graph.ahead(), Some((node.index(), Some(then.index()))));
-}
-
 /// A chain, another one beside it, and a node after both: what has ended when a node after some of them can begin.
 #[test]
 fn those_before_have_ended_when_a_node_can_begin() {

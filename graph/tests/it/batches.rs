@@ -83,10 +83,6 @@ fn a_chain_of_kernels_is_handed_out_at_once() {
     assert_eq!(next(&mut graph), nodes[0]);
     let all = all_behind(&mut graph, nodes[0]);
     assert_eq!(all.iter().map(|it| (it.node, it.turn)).collect::<Vec<_>>(), [1, 2, 3, 4].map(|it| (nodes[it], 0)));
-    assert_eq!([0, 1, 2].map(|it| all[it].next), [2, 3, 4].map(|it| nodes[it].index()));
-    assert!(all[3].next > usize::from(u16::MAX), "none is behind the last");
-    let places = [0, 1, 2].map(|it| all[it].place.addr());
-    assert_eq!(places[1] - places[0], places[2] - places[1]);
     assert!(nodes.iter().all(|&node| graph.stage(node) == Stage::Running));
     // They are told that priority: no other one is news.
     graph.inherited(|node, priority| panic!("{node} has {priority}"));

@@ -11,7 +11,6 @@ use graph::{Behind, Ready};
 
 use crate::dispatch::kit::{Ahead, Kit, Launching};
 use crate::dispatch::marks::Joins;
-use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
 use crate::dispatch::visit::Visit;
@@ -32,12 +31,9 @@ impl State {
         }
         let State { graph, bodies, .. } = self;
         let Kit { launching: Launching { call, .. }, ahead, .. } = kit;
-        graph.next_behind(first, |Behind { node, turn, next, place, .. }| {
-            [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
+        graph.next_behind(first, |Behind { node, turn, .. }| {
             let (body, launching) = (bodies.running(node), &mut ahead.launches[ahead.count]);
             std::mem::swap(&mut body.work, &mut launching.work);
-            // The thread that has submitted it has written it.
-            launching.work.place().into_iter().for_each(prefetch);
             // The work before it in its lane is a kernel.
             let can_begin = Cell::new(Some(false));
             launching.call = Call { node, turn: Cell::new(turn), can_begin, ..*call };
@@ -80,11 +76,9 @@ impl State {
             let (before, rest) = launches.split_at_mut(end);
             let round = head.take().into_iter().chain(before[begin..].iter().map(|before| before.call.node));
             goes_on = false;
-            graph.next_abreast(round, |Behind { node, turn, lane, next, place }| {
-                [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
+            graph.next_abreast(round, |Behind { node, turn, lane }| {
                 let (body, launching) = (bodies.running(node), &mut rest[*count - end]);
                 std::mem::swap(&mut body.work, &mut launching.work);
-                launching.work.place().into_iter().for_each(prefetch);
                 // The work before it in its lane is a kernel.
                 let can_begin = Cell::new(Some(false));
                 launching.call = Call { node, turn: Cell::new(turn), lane, can_begin, ..*first };
@@ -110,7 +104,6 @@ impl State {
         let (turn, can_begin) = (ready.turn.into(), can_begin.into());
         launching.call = Call { node: ready.node, turn, lane, priority: ready.priority, can_begin };
         std::mem::swap(&mut body.work, &mut launching.work);
-        self.bring_ahead();
         ahead.count += 1;
         ahead.count < ahead.most && !is_wanted
     }

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use copies::copy::CopyHandle;
 use graph::{Direction, Kind, NodeId, Priority};
 
-#[cfg(not(loom))]
-use crate::dispatch::prefetch::LINE;
-use crate::dispatch::prefetch::prefetch;
 use crate::work::caught::apart;
 use crate::work::fault::Error;
 use crate::work::function::Work;
@@ -77,7 +74,7 @@ impl Character {
 }
 
 #[cfg(not(loom))] // whose atomics are larger
-const _: () = assert!(size_of::<Body>() == LINE);
+const _: () = assert!(size_of::<Body>() == 64);
 
 /// The rest of nodes that have ended: it runs code of others, so it is dropped without the lock.
 #[derive(Default)]
@@ -197,20 +194,6 @@ impl Bodies {
         let body = &mut self.slots[node.index()];
         debug_assert!(body.node == node && body.set != SetId::NONE, "a node that is being launched has not ended");
         body
-    }
-
-    /// The place in memory of the body in this slot, if there is one.
-    #[inline]
-    pub fn place(&self, slot: usize) -> *const u8 {
-        self.slots.as_ptr().wrapping_add(slot).cast()
-    }
-
-    /// The function of the body in this slot is about to be called.
-    #[inline]
-    pub fn bring_work(&self, slot: usize) {
-        if let Some(place) = self.slots.get(slot).and_then(|body| body.work.place()) {
-            prefetch(place);
-        }
     }
 
     /// Whether the task of this outcome is one of the dispatcher's.

@@ -21,7 +21,6 @@ pub(crate) mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod options;
-mod prefetch;
 pub(crate) mod ranks;
 pub(crate) mod replay;
 mod rest;

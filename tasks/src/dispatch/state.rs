@@ -11,7 +11,6 @@ use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::kit::Kit;
 use crate::dispatch::marks::{Mark, Marks};
-use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::ranks::{Rank, Ranks};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
@@ -142,25 +141,6 @@ impl State {
             let reported = self.graph.complete(lane, value);
             debug_assert!(reported.is_ok(), "a mark stands for a point that was given out: {reported:?}");
             self.collect();
-        }
-    }
-
-    /// The node in this slot, and its body, are about to be changed.
-    #[inline]
-    pub fn bring(&self, slot: usize) {
-        let place = self.graph.place(slot);
-        [place, place.wrapping_add(LINE), self.bodies.place(slot)].into_iter().for_each(prefetch);
-    }
-
-    /// The node that has become ready last is about to be launched: its function's memory is brought, and the node
-    /// behind it.
-    #[inline]
-    pub fn bring_ahead(&mut self) {
-        if let Some((ready, behind)) = self.graph.ahead() {
-            self.bodies.bring_work(ready);
-            if let Some(slot) = behind {
-                self.bring(slot);
-            }
         }
     }
 

@@ -288,7 +288,6 @@ impl State {
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
-        self.bring_ahead();
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
             self.sleepers.has_points |= !marks.is_uncovered();

@@ -77,17 +77,6 @@ impl Launch {
         }
     }
 
-    /// The place of its own memory. None if it has none: a hint about such a place has the processor look for its page.
-    #[inline]
-    fn place(&self) -> Option<*const u8> {
-        let place: *const u8 = match self {
-            Launch::Own(launch) | Launch::Bare(launch) => std::ptr::from_ref(&**launch).cast(),
-            Launch::Span(launch) => std::ptr::from_ref(&**launch).cast(),
-            Launch::Step(..) => return None,
-        };
-        (place.addr() >= MEMORY_MIN).then_some(place)
-    }
-
     #[inline]
     pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self {
@@ -100,9 +89,6 @@ impl Launch {
 
 /// Runs on a thread of the host.
 pub type Function = Box<dyn FnOnce() -> WorkResult<()> + Send>;
-
-/// Memory has no address below this. A function that owns nothing is at its alignment.
-const MEMORY_MIN: usize = 64;
 
 /// The work of a node.
 pub(crate) enum Work {
@@ -145,12 +131,6 @@ impl Work {
             }
             _ => *self = Work::Nothing,
         }
-    }
-
-    /// The place of the memory that its launch looks at, if there is some.
-    #[inline]
-    pub fn place(&self) -> Option<*const u8> {
-        if let Work::Launch(launch) = self { launch.place() } else { None }
     }
 
     /// The name of the step that has made this copy of the task, if that is a replay, or nothing.
