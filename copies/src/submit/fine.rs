@@ -84,12 +84,13 @@ fn is_fine(requests: &[Request]) -> bool {
     copies >= COPIES_MIN && (1..=AVERAGE_BYTES_MAX * copies as u64).contains(&bytes)
 }
 
-/// Whether a batch goes by kernel, and meets no copies that are less urgent. A kernel may wait for a multiprocessor, and
-/// the driver's commands need none.
+/// Whether the copies go by kernel as a batch, and meet none that are less urgent. A kernel may wait for a
+/// multiprocessor, and the driver's commands need none.
 fn goes_by_kernel(stream: &Arc<StreamState>, requests: &[Request], native: &Native<'_>) -> bool {
-    let whole = Request { priority: requests[0].priority, ..as_one(Direction::HostToDevice, sum_of_bytes(requests)) };
+    let (direction, priority) = (Direction::HostToDevice, requests[0].priority);
+    let whole = Request { priority, ..as_one(direction, sum_of_bytes(requests)) };
     let asked = Asked::new(stream, Cargo::One(&whole), Some(native));
-    Placed::of_batch(asked, Direction::HostToDevice, Some(DevicePtr::NULL)).plan().0 == Plan::Kernel { raises: false }
+    Placed::of_batch(asked, direction, Some(DevicePtr::NULL)).plan().0 == Plan::Kernel { raises: false }
 }
 
 /// Whether no earlier work of the stream is pending. A launch behind such work could not be taken over before that has

@@ -139,7 +139,7 @@ const PARTS: [Part; 11] = [
         package: "overtake-copies",
         files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs", "copies/src/decide/budget.rs"],
         tests: &["--lib", "--", "decide::", "cargo::"],
-        is_switched: false,
+        is_switched: true,
     },
     Part {
         package: "overtake-copies",
@@ -149,7 +149,7 @@ const PARTS: [Part; 11] = [
             "copies/src/records/traffic/urgent.rs",
         ],
         tests: &["--lib", "--", "records::traffic::"],
-        is_switched: false,
+        is_switched: true,
     },
     Part {
         package: "overtake-copies",

@@ -18,12 +18,14 @@ const CASES: &str = "64";
 /// The programs, the quickest first.
 pub struct Programs {
     programs: Vec<PathBuf>,
+    /// The names of the tests that are run; all if there are none.
+    tests: Vec<String>,
     folder: PathBuf,
 }
 
 impl Programs {
-    /// Those that a build has made, by its messages. Runs each without a change.
-    pub fn of(tree: &Tree, messages: &str) -> Result<Programs, String> {
+    /// Those that a build with these arguments has made, by its messages. Runs each without a change.
+    pub fn of(tree: &Tree, messages: &str, arguments: &[&str]) -> Result<Programs, String> {
         let (mut built, mut folder) = (Vec::new(), tree.folder());
         for line in messages.lines() {
             let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
@@ -33,7 +35,8 @@ impl Programs {
             built.push(PathBuf::from(program));
         }
         let mut timed: Vec<(Duration, PathBuf)> = Vec::new();
-        let all = Programs { programs: Vec::new(), folder };
+        let names = arguments.iter().skip_while(|argument| **argument != "--").skip(1);
+        let all = Programs { programs: Vec::new(), tests: names.map(ToString::to_string).collect(), folder };
         for program in built {
             // With this number none is made.
             let (begin, fails) = (Instant::now(), all.fails(&program, usize::MAX)?);
@@ -57,12 +60,13 @@ impl Programs {
     }
 
     fn fails(&self, program: &PathBuf, mutant: usize) -> Result<bool, String> {
-        let limits = format!("ulimit -c 0 -t {SECONDS_MAX} -v {MEMORY_MAX_KIB}; exec \"$0\" --quiet");
+        let limits = format!("ulimit -c 0 -t {SECONDS_MAX} -v {MEMORY_MAX_KIB}; exec \"$0\" --quiet \"$@\"");
         let mut command = Command::new("bash");
         command
             .arg("-c")
             .arg(limits)
             .arg(program)
+            .args(&self.tests)
             .current_dir(&self.folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null());

@@ -99,7 +99,7 @@ fn build(root: &Path, tree: &Tree, package: &str, list: &str, tests: &[&str]) ->
             && let Some(messages) = succeeds(tree, &mut build, &mut dropped)?
         {
             dropped.mutants.extend(left_out.into_iter().map(|mutant| (mutant, Reason::CannotBeChosen)));
-            return Ok((dropped, Programs::of(tree, &messages)?));
+            return Ok((dropped, Programs::of(tree, &messages, tests)?));
         }
     }
     Err(format!("{package} with its changes does not build after {ROUNDS_MAX} rounds\n"))
