@@ -93,16 +93,15 @@ impl Claim {
     }
 }
 
-/// The bytes that a task with these claims uses, by the memories that have them: each once, but as GrCUDA counts them
-/// each for each argument. Asked with the dispatcher's lock held.
-pub(super) fn uses(claims: &[Claim], is_grcuda: bool) -> Vec<Use> {
+/// The bytes that a task with these claims uses, each once, by the memories that have them. Asked with the dispatcher's
+/// lock held.
+pub(super) fn uses(claims: &[Claim]) -> Vec<Use> {
     let object = |claim: &Claim| claims.iter().position(|first| Arc::ptr_eq(&first.record, &claim.record));
     // A reduction works on memory of its own.
     let shared = claims.iter().filter(|claim| claim.reducer.is_none());
     let stretches = shared.filter_map(|claim| Some((object(claim)?, claim.bytes.clone(), claim.mode))).collect();
     let mut uses = Vec::new();
-    let stretches = if is_grcuda { stretches } else { graph::each_once(stretches) };
-    for (object, bytes, mode) in stretches {
+    for (object, bytes, mode) in graph::each_once(stretches) {
         claims[object].add_uses(&bytes, mode, &mut uses);
     }
     uses

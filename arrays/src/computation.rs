@@ -13,7 +13,6 @@ use crate::arguments::{Packed, Rights};
 use crate::bound::{Bind, Calls, Keep, Runs};
 use crate::claim::{self, Claim};
 use crate::elsewhere::Travels;
-use crate::places::Chosen;
 use crate::record::{Addresses, Memory};
 use crate::right::Place;
 use crate::store::Store;
@@ -92,34 +91,26 @@ impl Describe {
 }
 
 impl Store {
-    /// The place of a computation that names it.
-    pub fn named(&self, name: &str, place: Location) -> Result<Location, Error> {
-        match place {
-            Location::Device(device) if device >= self.places.devices() => {
-                Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
-            }
-            place => Ok(place),
+    /// The device of a computation with these claims.
+    pub fn choose(&self, among: u8, claims: &[Claim], expected_ns: &[u64]) -> Result<u8, Error> {
+        if self.places.devices() == 1 {
+            return Ok(0);
         }
+        let held = self.tasks.within().enter()?;
+        let uses = claim::uses(claims);
+        drop(held);
+        Ok(self.places.choose(&uses, among, expected_ns)?)
     }
 
-    /// The device of a computation with these claims, after these tasks.
-    pub fn choose(&self, among: u8, claims: &[Claim], after: &[Handle], expected_ns: &[u64]) -> Result<Chosen, Error> {
-        let has_streams = self.places.has_streams();
-        if self.places.devices() == 1 && !has_streams {
-            return Ok(Chosen::on(0));
+    /// Where a computation with these claims runs.
+    pub fn place(&self, name: &str, place: Where, claims: &[Claim], expected_ns: &[u64]) -> Result<Location, Error> {
+        match place {
+            Where::At(Location::Device(device)) if device >= self.places.devices() => {
+                Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
+            }
+            Where::At(place) => Ok(place),
+            Where::Chosen(among) => Ok(Location::Device(self.choose(among, claims, expected_ns)?)),
         }
-        let shared = self.tasks.within();
-        let mut held = shared.enter()?;
-        let uses = claim::uses(claims, self.places.is_grcuda());
-        let (mut before, mut over) = (Vec::new(), Vec::new());
-        if has_streams {
-            let stated: Vec<_> = after.iter().filter(|task| shared.has(task)).map(Handle::node).collect();
-            let claims = claims.iter().filter(|claim| claim.reducer.is_none());
-            before = held.graph().would_follow(&stated, &claims.map(Claim::access).collect::<Vec<_>>())?;
-            over = self.places.over(held.graph(), &before);
-        }
-        drop(held);
-        Ok(self.places.choose(&uses, among, (&before, &over), expected_ns)?)
     }
 }
 
@@ -244,19 +235,8 @@ impl<'c> Computation<'c> {
         self.unplaced().refuse_foreign()?;
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
-        let chosen = match self.place {
-            Where::At(place) => match self.store.named(self.name, place)? {
-                Location::Host => None,
-                Location::Device(device) => Some(Chosen::on(device)),
-            },
-            Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after, &expected_ns)?),
-        };
-        let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let behind = chosen.as_ref().and_then(Chosen::behind);
-        let task = self.submit_at(place, behind.as_ref(), &expected_ns, may_wait)?;
-        if let Some(chosen) = chosen {
-            chosen.enter(&store.places, &task);
-        }
+        let place = store.place(self.name, self.place, &self.claims, &expected_ns)?;
+        let task = self.submit_at(place, &expected_ns, may_wait)?;
         if store.is_serial {
             wait_for_serial(store, &task)?;
         }
@@ -269,14 +249,8 @@ impl<'c> Computation<'c> {
         (0..devices).filter(|device| place != Location::Device(*device)).collect()
     }
 
-    /// Submits it there, behind this task in its stream.
-    fn submit_at(
-        &mut self,
-        place: Location,
-        behind: Option<&Handle>,
-        expected_ns: &[u64],
-        may_wait: bool,
-    ) -> Result<Handle, Error> {
+    /// Submits it there.
+    fn submit_at(&mut self, place: Location, expected_ns: &[u64], may_wait: bool) -> Result<Handle, Error> {
         let (bytes, others) = (self.bytes(), self.others(place));
         let Computation { store, name, claims, describe, priority, after, references, retries, .. } = self;
         let (store, name, priority, references, retries) = (*store, *name, *priority, *references, *retries);
@@ -285,7 +259,7 @@ impl<'c> Computation<'c> {
             Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
             Location::Host => 0,
         };
-        let asked = Submission { store, name, priority, place, claims, after, behind, expected_ns: time_ns };
+        let asked = Submission { store, name, priority, place, claims, after, expected_ns: time_ns };
         describe.refuse_misuse(&asked, retries > 0 || self.goes_elsewhere)?;
         loop {
             let own = asked.own()?;

@@ -12,6 +12,7 @@ use hal::DevicePtr;
 use overtake_tasks::task::Error;
 
 use crate::array::Array;
+use crate::computation::Where;
 use crate::guard::Hold;
 use crate::record::Record;
 use crate::right::{Reads, Writes};
@@ -48,7 +49,7 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
     /// Functions of tasks must not call this.
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
         let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.named("freeze", Location::Device(device))?;
+        let at = claim.record.store.place("freeze", Where::At(Location::Device(device)), &[], &[])?;
         let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
         let hold = Hold::take(claim, elements, at, self.priority)?;
         hal::locks::lock(&record.state).frozen.push(bytes.clone());
@@ -69,7 +70,7 @@ impl<'a, T: Pod> Use<'a, Writes<T>> {
     /// tasks.
     pub fn lend(self, device: u8) -> Result<Lent<'a, T>, Error> {
         let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.named("lend", Location::Device(device))?;
+        let at = claim.record.store.place("lend", Where::At(Location::Device(device)), &[], &[])?;
         Ok(Lent { hold: Hold::take(claim, elements, at, self.priority)?, array: PhantomData })
     }
 }

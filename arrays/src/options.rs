@@ -1,7 +1,6 @@
 //! Options: the memory of arrays, and the devices of computations.
 
-use graph::NewStream;
-use graph::{Bandwidth, Parents, Selection};
+use graph::{Bandwidth, Selection};
 use overtake_memory::heap::HeapOptions;
 
 /// The memory of arrays, and how devices are chosen.
@@ -16,15 +15,6 @@ pub struct ArrayOptions {
     /// Selections by bytes and by times prefer a device that holds more than this fraction of the bytes, from 0 to 1; a
     /// tenth by default, as in GrCUDA.
     pub threshold: f64,
-    /// How the preceding computations influence the device of a computation, and which of them it follows. `None`: they
-    /// do not, and it continues in the lane of the first of them that no other one has followed.
-    pub parents: Option<Parents>,
-    /// Whether a computation that follows no other one may reuse the stream of computations that have ended. Without
-    /// `parents` there are no streams.
-    pub new_stream: NewStream,
-    /// Chooses devices without our corrections: as in GrCUDA, the first of equally good devices is taken, rather than
-    /// the one that holds the changed bytes or the least loaded one, and bytes that need not be transferred count.
-    pub grcuda_compat: bool,
     /// Measures each device computation, with two events in its lane ([`crate::Arrays::times`]).
     /// [`Selection::MinEndTime`] measures in any case.
     pub measures: bool,
@@ -40,20 +30,14 @@ pub struct ArrayOptions {
 
 impl Default for ArrayOptions {
     fn default() -> ArrayOptions {
-        let (device, pinned) = (HeapOptions::default(), HeapOptions::default());
-        let selection = Selection::MinTransferSize;
-        let (parents, bandwidth, new_stream) = (None, None, NewStream::Reuse);
         ArrayOptions {
-            device,
-            pinned,
-            selection,
+            device: HeapOptions::default(),
+            pinned: HeapOptions::default(),
+            selection: Selection::MinTransferSize,
             threshold: 0.1,
-            parents,
-            new_stream,
-            grcuda_compat: false,
             measures: false,
             is_serial: false,
-            bandwidth,
+            bandwidth: None,
         }
     }
 }

@@ -4,15 +4,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use graph::{Bandwidth, DevicePolicy, Graph, Location, Locations, NodeId, Selector, Use};
+use graph::{Bandwidth, Location, Locations, Selector, Use};
 use hal::Code;
-use overtake_tasks::task::Handle;
 
 use crate::options::ArrayOptions;
-use crate::streams::{Spot, Streams};
-
-/// So many edges are looked at for computations that will have ended.
-const OVER_MAX: u32 = 1024;
 
 /// The computations of each device that have not ended.
 type Load = Arc<[Work]>;
@@ -27,10 +22,7 @@ struct Work {
 /// The devices of arrays, and the links between their memories.
 pub(super) struct Places {
     selector: Mutex<Selector>,
-    /// By a policy, if there is one.
-    streams: Option<Mutex<Streams>>,
     bandwidth: Option<Bandwidth>,
-    is_grcuda: bool,
     /// For each device those whose memory it reaches.
     reach: Vec<Locations>,
     load: Load,
@@ -41,44 +33,6 @@ pub(super) struct Busy {
     load: Load,
     device: usize,
     time_ns: u64,
-}
-
-/// A device for a computation, and its place in a stream, which others have if it is not submitted.
-pub(super) struct Chosen {
-    pub device: u8,
-    /// None where there are no streams, and where the caller has named the device.
-    spot: Option<(Arc<Places>, Spot)>,
-}
-
-impl Chosen {
-    /// On this device.
-    pub fn on(device: u8) -> Chosen {
-        Chosen { device, spot: None }
-    }
-
-    /// The computation that it goes on behind in its stream.
-    pub fn behind(&self) -> Option<Handle> {
-        self.spot.as_ref().and_then(|(_, spot)| spot.behind.clone())
-    }
-
-    /// It has been submitted.
-    pub fn enter(mut self, places: &Places, task: &Handle) {
-        let Some(streams) = &places.streams else { return };
-        match self.spot.take() {
-            Some((_, spot)) => hal::locks::lock(streams).enter(&spot, task),
-            None => hal::locks::lock(streams).enter_on(self.device, task),
-        }
-    }
-}
-
-impl Drop for Chosen {
-    fn drop(&mut self) {
-        if let Some((places, spot)) = self.spot.take()
-            && let Some(streams) = &places.streams
-        {
-            hal::locks::lock(streams).leave(&spot);
-        }
-    }
 }
 
 impl Drop for Busy {
@@ -101,19 +55,9 @@ impl Places {
         let reach = layers.iter().map(|layer| reach(layer, layers)).collect::<hal::Result<_>>()?;
         let mut selector = Selector::new(options.selection, count);
         selector.bandwidth.clone_from(&options.bandwidth);
-        selector.is_grcuda = options.grcuda_compat;
         selector.threshold = options.threshold;
-        let (selector, streams) =
-            (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy, options.new_stream))));
         let load = (0..count).map(|_| Work::default()).collect();
-        Ok(Places {
-            selector,
-            streams,
-            bandwidth: options.bandwidth.clone(),
-            is_grcuda: options.grcuda_compat,
-            reach,
-            load,
-        })
+        Ok(Places { selector: Mutex::new(selector), bandwidth: options.bandwidth.clone(), reach, load })
     }
 
     /// How many devices there are.
@@ -141,75 +85,17 @@ impl Places {
         self.reach.get(usize::from(device)).is_some_and(|reach| reach.has(memory))
     }
 
-    /// Whether devices are chosen as GrCUDA does.
-    pub fn is_grcuda(&self) -> bool {
-        self.is_grcuda
-    }
-
-    /// Whether the computations before one have a say.
-    pub fn has_streams(&self) -> bool {
-        self.streams.is_some()
-    }
-
-    /// The computations in streams that have ended when one after these nodes can begin, in ascending order. To GrCUDA
-    /// none has before the host has waited for it.
-    pub fn over(&self, graph: &mut Graph, before: &[NodeId]) -> Vec<NodeId> {
-        let Some(streams) = self.streams.as_ref().filter(|_| !self.is_grcuda) else { return Vec::new() };
-        let last = hal::locks::lock(streams).last();
-        let mut over = graph.ended_before(before, &last, OVER_MAX);
-        over.sort_unstable();
-        over
-    }
-
-    /// The device of a computation with these uses, after the nodes `before` and with those `over`
-    /// ([`Places::over`]): one of the first `among`. It is expected to take so long on each device, if that is known.
-    pub fn choose(
-        self: &Arc<Places>,
-        uses: &[Use],
-        among: u8,
-        (before, over): (&[NodeId], &[NodeId]),
-        expected_ns: &[u64],
-    ) -> hal::Result<Chosen> {
+    /// The device of a computation with these uses: one of the first `among`. It is expected to take so long on each
+    /// device, if that is known.
+    pub fn choose(&self, uses: &[Use], among: u8, expected_ns: &[u64]) -> hal::Result<u8> {
         let all: Vec<u8> = (0..among.min(self.devices())).collect();
         let busy_ns = self.load.iter().map(|work| work.time_ns.load(Ordering::Relaxed));
-        let until_ns: Vec<u64> = busy_ns.zip(expected_ns).map(|(busy, own)| busy + own).collect();
-        let select = |among: &[u8], load: &[u32]| {
-            let mut selector = hal::locks::lock(&self.selector);
-            selector.until_ns.clone_from(&until_ns);
-            selector.select(uses, among, load)
-        };
-        let chosen = match &self.streams {
-            Some(streams) => {
-                let mut select = |among: Option<&[u8]>, load: &[u32]| select(among.unwrap_or(&all), load);
-                let spot = hal::locks::lock(streams).choose((before, over), all.len() as u8, &mut select);
-                spot.map(|spot| Chosen { device: spot.device, spot: Some((Arc::clone(self), spot)) })
-            }
-            None => {
-                let load: Vec<u32> = self.load.iter().map(|work| work.count.load(Ordering::Relaxed)).collect();
-                select(&all, &load).map(Chosen::on)
-            }
-        };
+        let until_ns = busy_ns.zip(expected_ns).map(|(busy, own)| busy + own).collect();
+        let load: Vec<u32> = self.load.iter().map(|work| work.count.load(Ordering::Relaxed)).collect();
+        let mut selector = hal::locks::lock(&self.selector);
+        selector.until_ns = until_ns;
+        let chosen = selector.select(uses, &all, &load);
         chosen.map_err(|unplaced| Code::INVALID_VALUE.at("overtake arrays").because(unplaced.to_string()))
-    }
-
-    #[cfg(test)]
-    pub fn device_of(&self, task: &Handle) -> Option<u8> {
-        hal::locks::lock(self.streams.as_ref()?).device_of(task)
-    }
-
-    #[cfg(test)]
-    pub fn stream_of(&self, task: &Handle) -> Option<u32> {
-        hal::locks::lock(self.streams.as_ref()?).stream_of(task)
-    }
-
-    #[cfg(test)]
-    pub fn streams(&self) -> usize {
-        self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).count())
-    }
-
-    #[cfg(test)]
-    pub fn known_streams(&self) -> usize {
-        self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).known())
     }
 
     /// A computation of this device begins, which is expected to take so long on each. None of the host, nor where

@@ -78,7 +78,7 @@ impl<'s> Submission<'s> {
     fn start(&self, claim: &Claim, reducer: Reducer) -> Result<Arc<Record>, Error> {
         let record = Record::new(self.store, claim.bytes.end - claim.bytes.start, None)?;
         let (claims, name) = ([Claim::whole(Arc::clone(&record), Mode::Discard)], format!("{}: identity", self.name));
-        let start = Submission { claims: &claims, name: &name, after: &[], behind: None, ..*self };
+        let start = Submission { claims: &claims, name: &name, after: &[], ..*self };
         let (tasks, bytes, identity) = (&self.store.tasks, record.bytes, (reducer.identity)());
         let begun = start.begin()?;
         let describe = |Memory { addresses, kept }| {

@@ -17,7 +17,6 @@ use crate::arrays::Arrays;
 use crate::claim::Claim;
 use crate::computation::Where;
 use crate::memory::HostMemory;
-use crate::places::Chosen;
 use crate::record::{Adopted, Memory, Record};
 use crate::resident::Resident;
 use crate::store::Store;
@@ -77,14 +76,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
         let priority = priority.max(store.least);
         let claims = uses.claims();
         Submission::of(store, name, priority, Location::Host, &claims).refuse_foreign()?;
-        let chosen = match place {
-            Where::At(place) => match store.named(name, place)? {
-                Location::Host => None,
-                Location::Device(device) => Some(Chosen::on(device)),
-            },
-            Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
-        };
-        let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
+        let place = store.place(name, place, &claims, &[])?;
         let asked = Submission::of(store, name, priority, place, &claims);
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {
@@ -94,9 +86,6 @@ impl<'c, U: HostUses> Opening<'c, U> {
             return Err(asked.refused(TOKEN));
         }
         let (mut section, memory) = Section::begin(&asked)?;
-        if let Some(chosen) = chosen {
-            chosen.enter(&store.places, section.node.as_ref().expect("it has begun"));
-        }
         section.lend(&asked, memory)?;
         let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
         Ok((section, arrays))

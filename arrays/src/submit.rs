@@ -38,8 +38,6 @@ pub(super) struct Submission<'s> {
     pub claims: &'s [Claim],
     /// The tasks that it comes after besides.
     pub after: &'s [Handle],
-    /// The one that it goes on behind in its stream.
-    pub behind: Option<&'s Handle>,
     /// The time that it takes, as far as that is known; else 0.
     pub expected_ns: u64,
 }
@@ -53,7 +51,7 @@ impl<'s> Submission<'s> {
         place: Location,
         claims: &'s [Claim],
     ) -> Submission<'s> {
-        Submission { store, name, priority, place, claims, after: &[], behind: None, expected_ns: 0 }
+        Submission { store, name, priority, place, claims, after: &[], expected_ns: 0 }
     }
 }
 
@@ -158,7 +156,7 @@ impl Submission<'_> {
     ) -> Result<Handle, Error> {
         let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
         let first = before.iter().chain(self.after).chain(&self.store.entry);
-        builder.priority(self.priority).after(first).behind(self.behind).append_in(held, &accesses)
+        builder.priority(self.priority).after(first).append_in(held, &accesses)
     }
 
     /// Refuses the task where there is no room for it behind these.
@@ -167,7 +165,7 @@ impl Submission<'_> {
         let own = before.iter().chain(self.after).chain(&self.store.entry).filter(|task| shared.has(task));
         let nodes: Vec<_> = own.map(Handle::node).collect();
         let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
-        let edges = held.graph().would_follow(&nodes, &accesses)?.len() + usize::from(self.behind.is_some());
+        let edges = held.graph().would_follow(&nodes, &accesses)?.len();
         if held.graph().has_room(1, edges) { Ok(()) } else { Err(Refused::WouldBlock.into()) }
     }
 

@@ -75,7 +75,7 @@ pub use batch::Behind;
 pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
-    Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, NewStream, Parent, Parents, Select,
+    Bandwidth, Choice, DEVICES_MAX, Location, Locations, NewStream, Parent, Parents, Select,
     Selection, Selector, Unplaced, Use,
 };
 pub use dispatch::{Launched, Place, Ready, Runner};

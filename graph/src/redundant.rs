@@ -1,5 +1,4 @@
-//! Redundant dependencies: on a node that already comes before another dependency (GR-04). And which nodes will have
-//! ended when a new one can start.
+//! Redundant dependencies: on a node that already comes before another dependency (GR-04).
 
 use crate::graph::Graph;
 use crate::list::NONE;
@@ -112,38 +111,6 @@ impl Graph {
                 }
             }
         }
-    }
-
-    /// Of the nodes `asked`, those that have ended when a node after `before` can begin: they are among these, or come
-    /// before one of them. The search ends after so many edges: what it has not come to may not have ended.
-    #[must_use]
-    pub fn ended_before(&mut self, before: &[NodeId], asked: &[NodeId], edges_max: u32) -> Vec<NodeId> {
-        self.visit += 1;
-        let (seen, mut left) = (self.visit, edges_max);
-        let earliest = asked.iter().filter_map(|id| self.nodes.find(*id)).map(|node| self.nodes[node].number).min();
-        let Some(earliest) = earliest else { return Vec::new() };
-        for id in before {
-            if let Some(node) = self.nodes.find(*id) {
-                self.nodes[node].visit = seen;
-                self.stack.push(node);
-            }
-        }
-        while let Some(node) = self.stack.pop() {
-            let mut edge = self.nodes[node].into;
-            while edge != NONE && left > 0 {
-                left -= 1;
-                let it = *self.edge(edge);
-                edge = it.into_next;
-                let is_early = it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host();
-                let slot = &mut self.nodes[it.from];
-                if !is_early && slot.visit != seen && slot.number >= earliest {
-                    slot.visit = seen;
-                    self.stack.push(it.from);
-                }
-            }
-        }
-        let is_seen = |id: &NodeId| self.nodes.find(*id).is_some_and(|node| self.nodes[node].visit == seen);
-        asked.iter().copied().filter(is_seen).collect()
     }
 
     /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone: by one

@@ -7,5 +7,5 @@ mod stream;
 
 pub use bandwidth::Bandwidth;
 pub use location::{DEVICES_MAX, Location, Locations};
-pub use select::{DevicePolicy, Selection, Selector, Unplaced, Use};
-pub use stream::{Choice, LanePolicy, NewStream, Parent, Parents, Select};
+pub use select::{Selection, Selector, Unplaced, Use};
+pub use stream::{Choice, NewStream, Parent, Parents, Select};

@@ -49,17 +49,6 @@ impl fmt::Display for Unplaced {
 
 impl std::error::Error for Unplaced {}
 
-/// Chooses the device of a computation.
-pub trait DevicePolicy {
-    /// One of the devices `among`, which are in order. `load` has for each device of the context the streams that are
-    /// busy when the computation can begin.
-    ///
-    /// # Errors
-    ///
-    /// [`Unplaced`].
-    fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced>;
-}
-
 /// The policies of GrCUDA, and one by measured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -165,10 +154,14 @@ impl Selector {
         let time_ns = |one: &Use| Some(one.bytes as f64 / figure(one.at)? + latency_ns(one.at));
         uses.iter().map(|one| time_ns(one).ok_or(Unplaced::Nowhere)).sum()
     }
-}
 
-impl DevicePolicy for Selector {
-    fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced> {
+    /// One of the devices `among`, which are in order. `load` has for each device of the context the streams that are
+    /// busy when the computation can begin.
+    ///
+    /// # Errors
+    ///
+    /// [`Unplaced`].
+    pub fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced> {
         let first = *among.first().ok_or(Unplaced::NoDevice)?;
         let uses: Vec<Use> = uses.iter().filter(|one| self.is_grcuda || one.is_needed).copied().collect();
         let uses = &uses[..];

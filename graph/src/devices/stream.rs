@@ -33,16 +33,6 @@ pub enum NewStream {
 /// Chooses one of these devices, or of all.
 pub type Select<'a> = dyn FnMut(Option<&[u8]>) -> Result<u8, Unplaced> + 'a;
 
-/// Chooses the stream of a computation.
-pub trait LanePolicy {
-    /// Chooses for a computation with these parents.
-    ///
-    /// # Errors
-    ///
-    /// [`Unplaced`].
-    fn choose(&mut self, parents: &[Parent], select: &mut Select<'_>) -> Result<Choice, Unplaced>;
-}
-
 /// The policies of GrCUDA for a computation with parents. One without parents gets another stream on a device that is
 /// chosen from all (GR-20).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +55,13 @@ impl Parents {
         ("multigpu-early-disjoint", Parents::EarlyDisjoint),
         ("multigpu-disjoint", Parents::MultiDisjoint),
     ];
-}
 
-impl LanePolicy for Parents {
-    fn choose(&mut self, parents: &[Parent], select: &mut Select<'_>) -> Result<Choice, Unplaced> {
+    /// The stream of a computation with these parents.
+    ///
+    /// # Errors
+    ///
+    /// [`Unplaced`].
+    pub fn choose(self, parents: &[Parent], select: &mut Select<'_>) -> Result<Choice, Unplaced> {
         let free = || parents.iter().enumerate().filter(|(_, parent)| !parent.is_taken);
         let on = |device| free().find(|(_, parent)| parent.device == device).map(|(number, _)| number);
         match self {

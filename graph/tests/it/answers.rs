@@ -1,6 +1,6 @@
 //! Answers about nodes that are ready, that have ended, or whose priority has changed.
 
-use overtake_graph::{Graph, Kind, Mark, NodeId, Options, Order, Point, Priority, Runner, Spec};
+use overtake_graph::{Graph, Kind, NodeId, Options, Order, Point, Priority, Runner, Spec};
 
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
@@ -152,25 +152,4 @@ fn of_two_nodes_behind_it_the_first_is_named() {
     assert_eq!(next(&mut graph, Runner::Device), Some(begin));
     graph.launched(begin).unwrap();
     assert_eq!(graph.ahead(), Some((node.index(), Some(then.index()))));
-}
-
-/// A chain, another one beside it, and a node after both: what has ended when a node after some of them can begin.
-#[test]
-fn those_before_have_ended_when_a_node_can_begin() {
-    let mut graph = Graph::new(Options::default()).unwrap();
-    let mut append = |after: &[NodeId]| graph.append(&Spec { after, references: 1, ..Spec::of(Kind::Kernel) }).unwrap();
-    let (first, beside) = (append(&[]), append(&[]));
-    let (second, other) = (append(&[first]), append(&[beside]));
-    let both = append(&[second, other]);
-    let all = [first, beside, second, other, both];
-    assert_eq!(graph.ended_before(&[second], &all, 99), [first, second]);
-    assert_eq!(graph.ended_before(&[both], &all, 99), all);
-    assert_eq!(graph.ended_before(&[first, other], &[second, beside], 99), [beside]);
-    assert_eq!(graph.ended_before(&[both], &[first], 1), [], "it was not come to");
-    assert_eq!(graph.ended_before(&[], &all, 99), []);
-    assert_eq!(graph.ended_before(&all, &[], 99), []);
-    // A function that starts at a launch may run before that node is complete.
-    let early = graph.append(&Spec { references: 1, ..Spec::of(Kind::Host) }).unwrap();
-    graph.before_at(both, early, Mark::Launched).unwrap();
-    assert_eq!(graph.ended_before(&[early], &[both, early], 99), [early]);
 }

@@ -1,7 +1,7 @@
 //! Bandwidths and selections of devices: the vectors of GrCUDA's tests, and the errors.
 
 use overtake_graph::{
-    Bandwidth, Choice, DevicePolicy, LanePolicy, Location, Locations, Mode, Parent, Parents, Selection, Selector,
+    Bandwidth, Choice, Location, Locations, Mode, Parent, Parents, Selection, Selector,
     Unplaced, Use,
 };
 
@@ -221,7 +221,7 @@ fn transfer_times_choose_among_devices_with_enough() {
 fn a_stream_is_chosen_by_its_policy() {
     let parent = |device, is_taken| Parent { device, is_taken };
     let parents = [parent(2, true), parent(1, false), parent(0, false), parent(1, false)];
-    let choose = |mut policy: Parents, parents: &[Parent]| {
+    let choose = |policy: Parents, parents: &[Parent]| {
         policy.choose(parents, &mut |among| Ok(among.map_or(0, |among| *among.last().unwrap()))).unwrap()
     };
     assert_eq!(choose(Parents::Same, &parents), Choice::Behind(0));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use graph::{
-    Access, Choice, DEVICES_MAX, DataId, DevicePolicy, Graph, Kind, LanePolicy, Location, Locations, Mode, NodeId,
+    Access, Choice, DEVICES_MAX, DataId, Graph, Kind, Location, Locations, Mode, NodeId,
     Options, Parent, Runner, Selector, Spans, Spec, Stretch, Unplaced, Use, each_once,
 };
 

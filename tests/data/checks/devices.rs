@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
-use overtake::data::{Array, ArrayOptions, Computation, Parents, Selection, discard, read};
+use overtake::data::{Array, ArrayOptions, Computation, Selection, discard, read};
 use overtake::task::{Handle, More, Recording};
 
 use crate::bed::{self, Bed};
@@ -187,48 +187,6 @@ pub fn by_turns(rig: &Rig) -> Outcome {
         bed.arrays.wait()?;
         same("the first again", &chosen(bed, &source, 2)?, &vec![0; 2])
     })
-}
-
-/// Two readers after one computation, on devices by turns: the policy has a say in their devices, and in whether the
-/// second one waits for the first.
-pub fn by_those_before(rig: &Rig) -> Outcome {
-    let rows = [
-        (None, [1, 0], false),
-        (Some(Parents::Same), [0, 0], true),
-        (Some(Parents::Disjoint), [0, 1], false),
-        (Some(Parents::EarlyDisjoint), [1, 0], false),
-        (Some(Parents::MultiDisjoint), [0, 0], false),
-    ];
-    for (parents, devices, waits) in rows {
-        let options = ArrayOptions { selection: Selection::RoundRobin, parents, ..ArrayOptions::default() };
-        on_two(rig, options, |bed| {
-            let [source, sum] = two_arrays(bed)?;
-            let seen: Arc<std::sync::Mutex<Vec<u8>>> = Arc::default();
-            let reader = || {
-                let told = Arc::clone(&seen);
-                bed.arrays.launch("tells", (read(&sum),), move |lane, _| {
-                    told.lock().unwrap().push(lane.device());
-                    Ok(More::Done)
-                })
-            };
-            let first = raw::add(bed, "first", &source, &source, &sum).held().submit()?;
-            let (held, free) = (reader().held().submit()?, reader().submit()?);
-            first.release()?;
-            first.wait()?;
-            bed.arrays.host("looks", (read(&sum),), |_| Ok(())).submit()?.wait()?;
-            same(&format!("{parents:?}: one waits for the other"), &!free.is_launched(), &waits)?;
-            let free_first = if waits { Vec::new() } else { vec![devices[1]] };
-            same(&format!("{parents:?}: the device of the free one"), &seen.lock().unwrap().clone(), &free_first)?;
-            held.release()?;
-            free.wait()?;
-            held.wait()?;
-            let (mut seen, mut devices) = (seen.lock().unwrap().clone(), devices);
-            seen.sort_unstable();
-            devices.sort_unstable();
-            same(&format!("{parents:?}: the devices"), &seen, &devices.to_vec())
-        })?;
-    }
-    Ok(())
 }
 
 /// The replay of a template is given the device of the bytes that it is for.

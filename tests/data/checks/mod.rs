@@ -24,7 +24,6 @@ pub mod serial;
 mod several;
 pub mod shared;
 pub mod storms;
-mod streams;
 pub mod threads;
 mod times;
 mod tokens;
@@ -43,7 +42,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     cancels: from_the_last_on of_readers of_a_reader_before_a_writer of_writers of_the_writer_of_a_part
         beside_their_start;
     checked: stay_inside types_that_do_not_fit uses_that_no_check_sees release_is_refused_beside_a_description;
-    devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
+    devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns
         by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
         in_a_function
@@ -72,7 +71,6 @@ pub const ALL: &[(&str, Check)] = table! { named;
     several: values_on_two values_on_four values_without_links values_where_chosen;
     shared: values;
     storms: values closes;
-    streams: pass_no_failure_on go_on_at_the_end;
     threads: submit_in_functions;
     times: by_kernel_and_size choose_devices of_generated_names;
     tokens: order_computations pass_failures_on are_written_behind_failures have_guards on_two_devices refused;

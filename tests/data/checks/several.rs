@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
-use overtake::data::{ArrayOptions, Bandwidth, Parents, Selection};
+use overtake::data::{ArrayOptions, Bandwidth, Selection};
 
 use crate::bed;
 use crate::checks::random::{PROGRAMS_REAL, SMALL, Size, run_all};
@@ -62,17 +62,15 @@ pub fn values_without_links(rig: &Rig) -> Outcome {
     same("transfers between devices", &on_several(rig, 2, size, ArrayOptions::default())?, &0)
 }
 
-/// The values are the same where each selection chooses the devices, some of them with those before.
+/// The values are the same whichever selection chooses the devices.
 pub fn values_where_chosen(rig: &Rig) -> Outcome {
     if rig.driver().device_count()? < 2 {
         return Ok(());
     }
     let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
     let bandwidth = Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?;
-    let policies = std::iter::once(None).chain(Parents::ALL.map(|(_, parents)| Some(parents)));
-    for ((name, selection), parents) in Selection::ALL.into_iter().zip(policies.cycle()) {
-        let bandwidth = Some(bandwidth.clone());
-        let options = ArrayOptions { selection, bandwidth, parents, ..ArrayOptions::default() };
+    for (name, selection) in Selection::ALL {
+        let options = ArrayOptions { selection, bandwidth: Some(bandwidth.clone()), ..ArrayOptions::default() };
         let size = Size { names_devices: false, ..SMALL };
         let run = on_several(rig, 2, size, options);
         run.map_err(|error| Failure::from_text(format!("selection {name}: {error}")))?;
