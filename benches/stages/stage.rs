@@ -50,10 +50,6 @@ static ALLOCATOR: Counting = Counting;
 struct Spinning;
 
 impl Waiting for Spinning {
-    fn now_ns(&self) -> u64 {
-        0
-    }
-
     fn until(&self, _deadline_ns: Option<u64>, is_over: Watch<'_>) -> Waited {
         spin(|| is_over(None).then_some(()));
         Waited::Met

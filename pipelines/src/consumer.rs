@@ -30,12 +30,7 @@ impl<B: Send + Sync + 'static> Consumer<B> {
         self.0.try_wait()
     }
 
-    /// Waits for the next frame until this time of the host's clock. Returns `None` if it passes first.
-    pub fn wait_until(&mut self, deadline: Nanos) -> Result<Option<Filled<'_, B>>, Error> {
-        self.0.wait_until(deadline)
-    }
-
-    /// The same with a timeout.
+    /// The same with a timeout: `None` if it passes first.
     pub fn wait_for(&mut self, span: Duration) -> Result<Option<Filled<'_, B>>, Error> {
         self.0.wait_until(self.0.shared.now() + Nanos::from(span))
     }

@@ -50,12 +50,7 @@ impl<B: Send + Sync + 'static> Member<B> {
         self.0.try_acquire()
     }
 
-    /// The same, waiting until this time of the host.
-    pub fn acquire_until(&mut self, deadline: Nanos) -> Result<Option<FillingPart<'_, B>>, Error> {
-        self.0.acquire_until(deadline)
-    }
-
-    /// The same for a span of time.
+    /// The same with a timeout.
     pub fn acquire_for(&mut self, span: Duration) -> Result<Option<FillingPart<'_, B>>, Error> {
         self.0.acquire_until(self.0.shared.now() + Nanos::from(span))
     }
@@ -75,12 +70,7 @@ impl<B: Send + Sync + 'static> Member<B> {
         self.0.try_wait()
     }
 
-    /// Waits for the next frame until this time of the host. `None` if it passes first.
-    pub fn wait_until(&mut self, deadline: Nanos) -> Result<Option<FilledPart<'_, B>>, Error> {
-        self.0.wait_until(deadline)
-    }
-
-    /// The same for a span of time.
+    /// The same with a timeout: `None` if it passes first.
     pub fn wait_for(&mut self, span: Duration) -> Result<Option<FilledPart<'_, B>>, Error> {
         self.0.wait_until(self.0.shared.now() + Nanos::from(span))
     }

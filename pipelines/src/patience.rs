@@ -44,10 +44,6 @@ impl InHost<'_> {
 }
 
 impl Waiting for InHost<'_> {
-    fn now_ns(&self) -> u64 {
-        self.0.now().0
-    }
-
     fn until(&self, deadline_ns: Option<u64>, is_over: Watch<'_>) -> Waited {
         let deadline = deadline_ns.map(Nanos);
         let looks_end = (!self.0.is_virtual()).then(|| self.0.now() + LOOKS_SPAN);

@@ -30,11 +30,6 @@ impl<B: Send + Sync + 'static> Producer<B> {
         self.0.try_acquire()
     }
 
-    /// The same, waiting until this time of the host's clock.
-    pub fn acquire_until(&mut self, deadline: Nanos) -> Result<Option<Filling<'_, B>>, Error> {
-        self.0.acquire_until(deadline)
-    }
-
     /// The same with a timeout.
     pub fn acquire_for(&mut self, span: Duration) -> Result<Option<Filling<'_, B>>, Error> {
         self.0.acquire_until(self.0.shared.now() + Nanos::from(span))

@@ -108,11 +108,6 @@ impl Member {
         }
     }
 
-    /// The same for a span of time.
-    pub fn acquire_for(&mut self, waiting: &dyn Waiting, span_ns: u64) -> Result<Option<Stage>, Error> {
-        self.acquire_until(waiting, waiting.now_ns().saturating_add(span_ns))
-    }
-
     /// Commits the acquired stage (PL-04): it is complete when all producers have committed theirs.
     #[inline]
     pub fn commit(&mut self) -> Result<(), Refused> {
@@ -183,11 +178,6 @@ impl Member {
             None if self.full_goal().wait(waiting, Some(deadline_ns))? => self.try_wait(),
             answer => Ok(answer),
         }
-    }
-
-    /// The same for a span of time.
-    pub fn wait_for(&mut self, waiting: &dyn Waiting, span_ns: u64) -> Result<Option<Stage>, Error> {
-        self.wait_until(waiting, waiting.now_ns().saturating_add(span_ns))
     }
 
     /// Releases the stage (PL-06): it is free when all consumers have released it.

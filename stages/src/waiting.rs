@@ -1,4 +1,4 @@
-//! How a thread waits: the crate has no clock and no threads, so its caller provides both.
+//! How a thread waits: the crate has no clock and no threads, so its caller says how.
 
 use std::task::Waker;
 
@@ -18,11 +18,8 @@ pub enum Waited {
 /// Without a waker it only reads an atomic, so that any thread may call it at any time.
 pub type Watch<'w> = &'w mut (dyn FnMut(Option<&Waker>) -> bool + Send);
 
-/// The time and the sleep of the calling thread.
+/// The sleep of the calling thread.
 pub trait Waiting {
-    /// The time.
-    fn now_ns(&self) -> u64;
-
     /// Waits until `is_over` answers yes, or until the deadline has passed.
     fn until(&self, deadline_ns: Option<u64>, is_over: Watch<'_>) -> Waited;
 }

@@ -169,8 +169,7 @@ fn a_wait_that_timed_out_succeeds_later() {
     assert!(bed.driver.host().now() >= began + SPAN);
     let _given_up = feeder.acquire().unwrap();
     assert_eq!(fill(&mut feeder).unwrap(), 0, "a stage that is given up is there again");
-    let deadline = bed.driver.host().now() + Nanos::from_ms(2_000);
-    check(&results.wait_until(deadline).unwrap().unwrap());
+    check(&results.wait_for(Nanos::from_ms(2_000).into()).unwrap().unwrap());
 }
 
 #[test]

@@ -42,12 +42,7 @@ impl Feeder {
         Ok(stage.map(|stage| FeedStage { feeder: self, stage }))
     }
 
-    /// Waits for a free stage until this time of the host.
-    pub fn acquire_until(&mut self, deadline: Nanos) -> Result<Option<FeedStage<'_>>, Error> {
-        self.acquire_by(Some(deadline))
-    }
-
-    /// The same for a span of time.
+    /// Waits for a free stage for a span of time.
     pub fn acquire_for(&mut self, span: Duration) -> Result<Option<FeedStage<'_>>, Error> {
         let deadline = self.line.host().now() + Nanos::from(span);
         self.acquire_by(Some(deadline))
@@ -139,15 +134,9 @@ impl FeedStage<'_> {
     /// Uploads the bytes, and behind them the word that the kernel looks at. After an error the kernel does not get the
     /// stage, and the next `acquire` gives it again.
     pub fn commit(self) -> Result<(), Error> {
-        let bytes = self.feeder.line.memory().bytes(self.stage.index).1;
-        self.commit_first(bytes)
-    }
-
-    /// The same with the first bytes only. The others are on the device as they were.
-    pub fn commit_first(self, bytes: usize) -> Result<(), Error> {
         let Feeder { line, member, .. } = self.feeder;
         let (memory, stream) = (line.memory(), &line.upload);
-        let request = memory.upload(self.stage.index, bytes);
+        let request = memory.upload(self.stage.index);
         let word = MemOp::write32(memory.committed(), (self.stage.position + 1) as u32);
         let upload = line.context.call(|driver| {
             // SAFETY: both sides are memory of the feed, which lives until the kernel has ended behind the copy.

@@ -133,9 +133,9 @@ impl Memory {
         (unsafe { self.results.start().add(usize::from(stage) * self.results_each) }, self.result_bytes)
     }
 
-    /// The copy of the first bytes of a stage to the device.
-    pub fn upload(&self, stage: u8, bytes: usize) -> Request {
+    /// The copy of a stage to the device.
+    pub fn upload(&self, stage: u8) -> Request {
         let target = self.device.pointer().offset((usize::from(stage) * self.bytes_each) as u64);
-        Request::htod(target, self.bytes(stage).0, bytes.min(self.bytes) as u64)
+        Request::htod(target, self.bytes(stage).0, self.bytes as u64)
     }
 }

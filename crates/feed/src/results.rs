@@ -39,12 +39,7 @@ impl FeedResults {
         Ok(stage.map(|stage| FeedResult { results: self, stage }))
     }
 
-    /// Waits for the next result until this time of the host.
-    pub fn wait_until(&mut self, deadline: Nanos) -> Result<Option<FeedResult<'_>>, Error> {
-        self.wait_by(Some(deadline))
-    }
-
-    /// The same for a span of time.
+    /// Waits for the next result for a span of time.
     pub fn wait_for(&mut self, span: Duration) -> Result<Option<FeedResult<'_>>, Error> {
         let deadline = self.line.host().now() + Nanos::from(span);
         self.wait_by(Some(deadline))

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use crate::parking::{Parking, ends};
-use overtake_stages::{Admission, Admitted, Admitting, Waiting};
+use overtake_stages::{Admission, Admitted, Admitting};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;

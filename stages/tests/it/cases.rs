@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crate::parking::{Parking, ends};
-use overtake_stages::{Barrier, Error, Member, Refused, Ring, Role, Stage, Waiting};
+use overtake_stages::{Barrier, Error, Member, Refused, Ring, Role, Stage};
 
 const MS: u64 = 1_000_000;
 
@@ -227,18 +227,18 @@ fn a_producer_is_ahead_by_as_many_as_there_are_stages() {
 fn a_wait_that_times_out_changes_nothing_and_the_next_succeeds() {
     ends(|| {
         let ((mut producer, mut consumer), parking) = (pair(1), Parking::new());
-        assert_eq!(consumer.wait_for(&parking, 2 * MS), Ok(None));
+        assert_eq!(consumer.wait_until(&parking, parking.now_ns() + 2 * MS), Ok(None));
         assert_eq!(consumer.wait_until(&parking, 0), Ok(None), "the time has passed");
         producer.acquire(&parking).unwrap();
         producer.commit().unwrap();
-        assert_eq!(producer.acquire_for(&parking, 2 * MS), Ok(None));
-        assert_eq!(consumer.wait_for(&parking, 30_000 * MS).unwrap().unwrap().position, 0);
+        assert_eq!(producer.acquire_until(&parking, parking.now_ns() + 2 * MS), Ok(None));
+        assert_eq!(consumer.wait_until(&parking, parking.now_ns() + 30_000 * MS).unwrap().unwrap().position, 0);
         let late = thread::spawn(move || {
             thread::sleep(std::time::Duration::from_millis(5));
             consumer.release().unwrap();
             consumer
         });
-        assert_eq!(producer.acquire_for(&parking, 30_000 * MS).unwrap().unwrap().position, 1);
+        assert_eq!(producer.acquire_until(&parking, parking.now_ns() + 30_000 * MS).unwrap().unwrap().position, 1);
         producer.commit().unwrap();
         let deadline = parking.now_ns() + 30_000 * MS;
         assert_eq!(late.join().unwrap().wait_until(&parking, deadline).unwrap().unwrap().position, 1);

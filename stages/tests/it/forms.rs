@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use crate::parking::{Parking, ends};
-use overtake_stages::{Barrier, Error, Local, Operation, Progress, Ring, Stage, Waiting};
+use overtake_stages::{Barrier, Error, Local, Operation, Progress, Ring, Stage};
 
 const MS: u64 = 1_000_000;
 

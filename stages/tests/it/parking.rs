@@ -26,13 +26,13 @@ impl Parking {
     pub fn new() -> Parking {
         Parking(Instant::now())
     }
+
+    pub fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
 }
 
 impl Waiting for Parking {
-    fn now_ns(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-
     fn until(&self, deadline_ns: Option<u64>, is_over: Watch<'_>) -> Waited {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         loop {
