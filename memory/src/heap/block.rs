@@ -1,7 +1,6 @@
 //! Blocks: parts of a heap's pages.
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -11,8 +10,8 @@ use crate::heap::Space;
 use crate::heap::book::{Place, Taken};
 use crate::heap::shared::Shared;
 
-/// A part of a heap's memory, with undefined contents. Dropping it gives it back at once: no thread and no device may
-/// use it any more. [`Block::retire`] keeps it while work under way does.
+/// A part of a heap's memory, with undefined contents. Dropping it gives it back at once, so it is kept until the work
+/// of the device that uses it has completed.
 ///
 /// It has addresses and no contents: the calls that use them are `unsafe`, and keep the block meanwhile.
 pub struct Block {
@@ -56,14 +55,6 @@ impl Block {
     pub fn realloc(&mut self, bytes: u64) -> Result<()> {
         self.shared.resize(&mut self.place, bytes)
     }
-
-    /// Ends its use by the host, while work under way may use it still.
-    pub fn retire(self) -> Retired {
-        let mut block = ManuallyDrop::new(self);
-        let block = &mut *block;
-        block.shared.retire(&mut block.place);
-        Retired { place: block.place, shared: Arc::clone(&block.shared) }
-    }
 }
 
 impl Drop for Block {
@@ -81,32 +72,5 @@ impl fmt::Debug for Block {
             .field("device_start", device_start)
             .field("bytes", &self.bytes())
             .finish_non_exhaustive()
-    }
-}
-
-/// A block that work under way may still use. [`Retired::give_back`] ends that; dropping it leaks the memory, because
-/// the device may still write there.
-#[must_use = "dropping it leaks the memory: give it back when the work has completed"]
-pub struct Retired {
-    place: Place,
-    shared: Arc<Shared>,
-}
-
-impl Retired {
-    /// The bytes that were asked for.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.place.bytes()
-    }
-
-    /// Gives the block back to its heap: the work that used it has completed.
-    pub fn give_back(self) {
-        self.shared.give(&self.place);
-    }
-}
-
-impl fmt::Debug for Retired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retired").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }

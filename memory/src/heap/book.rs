@@ -25,7 +25,6 @@ pub(super) struct Place {
     /// The first byte, from the page's first byte on.
     offset_bytes: u64,
     bytes: u64,
-    is_retired: bool,
 }
 
 impl Place {
@@ -153,7 +152,7 @@ impl Book {
             counts.bytes += request.bytes;
             counts.bytes_max = counts.bytes_max.max(counts.bytes);
         }
-        let place = Place { page, allocation, owner, offset_bytes, bytes: request.bytes, is_retired: false };
+        let place = Place { page, allocation, owner, offset_bytes, bytes: request.bytes };
         let memory = &self.pages[page].as_ref().expect("it was just found").memory;
         let device_start = memory.device_start.map(|start| start.offset(offset_bytes));
         Some(Taken { place, start: memory.start + offset_bytes, device_start })
@@ -172,20 +171,12 @@ impl Book {
     pub(super) fn give(&mut self, place: &Place) -> Option<Memory> {
         for counts in [&mut self.owners[place.owner], &mut self.total] {
             counts.blocks -= 1;
-            counts.retired -= u64::from(place.is_retired);
             counts.bytes -= place.bytes;
         }
         let page = self.pages[place.page].as_mut().expect("a page with blocks stays");
         page.allocator.free(place.allocation);
         page.blocks -= 1;
         if self.is_closed { self.take_empty(place.page) } else { None }
-    }
-
-    /// Counts a block as retired.
-    pub(super) fn retire(&mut self, place: &mut Place) {
-        place.is_retired = true;
-        self.owners[place.owner].retired += 1;
-        self.total.retired += 1;
     }
 
     /// Gives a block another size, if it need not move for that.
@@ -317,7 +308,7 @@ impl Book {
 }
 
 fn owner(name: &str) -> OwnerStatistics {
-    OwnerStatistics { owner: name.to_owned(), blocks: 0, retired: 0, bytes: 0, bytes_max: 0 }
+    OwnerStatistics { owner: name.to_owned(), blocks: 0, bytes: 0, bytes_max: 0 }
 }
 
 #[cfg(test)]

@@ -21,10 +21,8 @@
 //! heap.settle();
 //! let frame = heap.alloc(1920 * 1080 * 4, 256, "frames")?;
 //! let scratch = heap.alloc(4096, 256, "scratch")?;
-//! // Submit work that uses both. When it has been submitted, the host needs the scratch memory no more:
-//! let retired = scratch.retire();
-//! // When the work has completed:
-//! retired.give_back();
+//! // Submit work that uses both. When it has completed:
+//! drop(scratch);
 //! drop(frame);
 //! assert!(heap.close().is_clean());
 //! # Ok::<(), overtake::hal::Error>(())
@@ -39,7 +37,7 @@ mod shared;
 mod source;
 mod statistics;
 
-pub use block::{Block, Retired};
+pub use block::Block;
 pub use heap::{Heap, Pause};
 pub use options::{HeapOptions, Space};
 pub use statistics::{Closed, HeapStatistics, OwnerStatistics};

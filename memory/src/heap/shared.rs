@@ -73,10 +73,6 @@ impl Shared {
         }
     }
 
-    pub(super) fn retire(&self, place: &mut Place) {
-        lock(&self.book).retire(place);
-    }
-
     pub(super) fn resize(&self, place: &mut Place, bytes: u64) -> Result<()> {
         lock(&self.book).resize(place, bytes)
     }

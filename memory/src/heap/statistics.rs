@@ -11,10 +11,8 @@ use crate::heap::Space;
 pub struct OwnerStatistics {
     /// The name that it gave.
     pub owner: String,
-    /// Blocks that it has, those that are retired included.
+    /// Blocks that it has.
     pub blocks: u64,
-    /// Blocks that are retired, and not given back yet.
-    pub retired: u64,
     /// Their bytes, as asked for.
     pub bytes: u64,
     /// The most bytes at any time.
@@ -55,7 +53,7 @@ pub struct HeapStatistics {
 pub struct Closed {
     /// The kind of its memory.
     pub space: Space,
-    /// The owners that still have blocks. Their pages stay until those blocks are dropped or given back.
+    /// The owners that still have blocks. Their pages stay until those blocks are dropped.
     pub leaks: Vec<OwnerStatistics>,
     /// The bytes of those pages.
     pub left_bytes: u64,
@@ -79,7 +77,7 @@ impl fmt::Display for Closed {
             let leaks: Vec<_> = leaks.iter().map(ToString::to_string).collect();
             let leaks = leaks.join("; ");
             write!(f, " while blocks are in use, and keeps {left_bytes} bytes until they go: {leaks}")?;
-            write!(f, ". Drop blocks, and give retired ones back, before the heap")?;
+            write!(f, ". Drop blocks before the heap")?;
         }
         match error {
             Some(error) => write!(f, "; not all of its pages could be given back: {error}"),
@@ -90,11 +88,7 @@ impl fmt::Display for Closed {
 
 impl fmt::Display for OwnerStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OwnerStatistics { owner, blocks, retired, bytes, .. } = self;
-        write!(f, "{owner} has {blocks} blocks of {bytes} bytes together")?;
-        match retired {
-            0 => Ok(()),
-            retired => write!(f, ", {retired} of them retired"),
-        }
+        let OwnerStatistics { owner, blocks, bytes, .. } = self;
+        write!(f, "{owner} has {blocks} blocks of {bytes} bytes together")
     }
 }

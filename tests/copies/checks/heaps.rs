@@ -113,7 +113,6 @@ pub fn no_call_after_warm_up(rig: &Rig) -> Outcome {
             let block = heap.alloc(1 + prng.below(60_000), 256, "task")?;
             match prng.below(4) {
                 0 => kept.push(block),
-                1 => block.retire().give_back(),
                 _ => drop(block),
             }
             kept.truncate(20);
@@ -149,18 +148,6 @@ pub fn growth_after_warm_up(rig: &Rig) -> Outcome {
     ensure!(pinned.alloc(PAGE_BYTES, 1, "later").is_ok(), "the page stays after the pause");
     ensure!(pinned.alloc(2 * PAGE_BYTES, 1, "later").is_err(), "the pause has ended");
     Ok(())
-}
-
-/// A retired block keeps its place until it is given back.
-pub fn retired_blocks_stay(rig: &Rig) -> Outcome {
-    let heap = Heap::open(&home(rig)?, Space::Device, HeapOptions { max_bytes: PAGE_BYTES, ..SMALL })?;
-    let block = heap.alloc(PAGE_BYTES, 1, "work")?;
-    let (address, retired) = (block.device_pointer(), block.retire());
-    refused("its place", heap.alloc(1, 1, "other"), &[Code::OUT_OF_MEMORY])?;
-    same("counted", &heap.statistics().owners[0].retired, &1)?;
-    retired.give_back();
-    let again = heap.alloc(PAGE_BYTES, 1, "other")?;
-    same("its place again", &again.device_pointer(), &address)
 }
 
 /// A block changes its size where it is, and never moves.

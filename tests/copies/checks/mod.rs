@@ -77,7 +77,7 @@ const PLAIN: &[Case] = table! { plain;
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
         ends_when_the_queues_are_free;
     lull: ends_with_bulk is_an_option;
-    heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
+    heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up
         realloc_never_moves memory_goes_back many_threads;
     passing: pageable capture beside_a_capture reasons;
     peers: on_device another_context;

@@ -14,7 +14,6 @@ const OWNERS: [&str; 3] = ["frames", "scratch", "descriptors"];
 enum Step {
     Take { bytes: u64, align_bytes: u64, owner: usize },
     Give(usize),
-    Retire(usize),
     Resize(usize, u64),
     Trim(u64),
     Settle,
@@ -26,7 +25,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (bytes, 0..17_u32, 0..OWNERS.len())
             .prop_map(|(bytes, align, owner)| Step::Take { bytes, align_bytes: 1 << align, owner }),
         4 => any::<usize>().prop_map(Step::Give),
-        1 => any::<usize>().prop_map(Step::Retire),
         1 => (any::<usize>(), 0..2 * PAGE_BYTES).prop_map(|(block, bytes)| Step::Resize(block, bytes)),
         1 => (0..8 * PAGE_BYTES).prop_map(Step::Trim),
         1 => Just(Step::Settle),
@@ -40,7 +38,6 @@ struct Out {
     bytes: u64,
     align_bytes: u64,
     owner: usize,
-    is_retired: bool,
 }
 
 struct Rig {
@@ -80,7 +77,7 @@ impl Rig {
         });
         let Some(Taken { place, start, device_start }) = taken else { return };
         assert_eq!(device_start, Some(DevicePtr(start + 7)));
-        self.out.push(Out { place, start, bytes, align_bytes, owner, is_retired: false });
+        self.out.push(Out { place, start, bytes, align_bytes, owner });
     }
 
     fn step(&mut self, step: &Step) {
@@ -91,11 +88,6 @@ impl Rig {
                 let Some(index) = pick(index, self) else { return };
                 let out = self.out.swap_remove(index);
                 assert!(self.book.give(&out.place).is_none(), "an open heap keeps its pages");
-            }
-            Step::Retire(index) => {
-                let Some(index) = pick(index, self).filter(|index| !self.out[*index].is_retired) else { return };
-                self.book.retire(&mut self.out[index].place);
-                self.out[index].is_retired = true;
             }
             Step::Resize(index, bytes) => {
                 let Some(index) = pick(index, self) else { return };
@@ -141,7 +133,6 @@ impl Rig {
         for owner in &seen.owners {
             let own = || self.out.iter().filter(|out| OWNERS[out.owner] == owner.owner);
             assert_eq!(owner.blocks, own().count() as u64);
-            assert_eq!(owner.retired, own().filter(|out| out.is_retired).count() as u64);
             assert_eq!(owner.bytes, own().map(|out| out.bytes).sum::<u64>());
         }
     }
