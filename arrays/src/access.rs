@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::computation::{Computation, Describe, Where};
 use crate::guard::{Hold, ReadGuard, WriteGuard};
 use crate::memory::HostMemory;
-use crate::right::{Reads, Writes};
+use crate::right::Reads;
 use crate::uses::{Use, discard, read, read_write};
 
 impl<T: Pod> Array<T> {
@@ -55,12 +55,7 @@ impl<T: Pod> Array<T> {
     }
 }
 
-impl<'a, T: Pod> Use<'a, Reads<T>> {
-    /// Waits until the elements are on the host, and gives read access to them ([`Array::read`]).
-    pub fn open(self) -> Result<ReadGuard<'a, T>, Error> {
-        ReadGuard::open(self.claim(), self.count(), self.priority)
-    }
-
+impl<T: Pod> Use<'_, Reads<T>> {
     /// Copies the elements to the first device, unless they are there, before a computation asks for them.
     pub fn to_device(self) -> Result<Handle, Error> {
         self.to(0)
@@ -80,12 +75,5 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
         let store = &self.array.record.store;
         let task = Computation::new(store, name, Where::At(place), vec![self.claim()], Describe::Join);
         task.priority(self.priority).submit()
-    }
-}
-
-impl<'a, T: Pod> Use<'a, Writes<T>> {
-    /// Waits until no task uses the elements, and gives write access to them ([`Array::change`], [`Array::overwrite`]).
-    pub fn open(self) -> Result<WriteGuard<'a, T>, Error> {
-        WriteGuard::open(self.claim(), self.count(), self.priority)
     }
 }

@@ -211,7 +211,7 @@ impl Arrays {
     /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> DataStatistics {
-        self.store.counts.statistics()
+        *hal::locks::lock(&self.store.counts)
     }
 
     /// The measured times of device computations that have ended, by kernel, bytes and device, if

@@ -15,19 +15,25 @@ use crate::array::Array;
 use crate::computation::Where;
 use crate::guard::Hold;
 use crate::record::Record;
-use crate::right::{Reads, Writes};
+use crate::right::{Reads, Right, Writes};
 use crate::uses::Use;
 
-/// Elements of an array on a device, for code that reads them by address. Computations that read them continue, and
-/// those that would write them are refused. Dropping it thaws them: the external code must be done with them by then.
-#[must_use = "the elements are thawed when this is dropped"]
-pub struct Frozen<'a, T: Pod> {
+/// Elements of an array on a device, for external code that uses them by address: [`Frozen`] or [`Lent`].
+#[must_use = "the elements are given back when this is dropped"]
+pub struct OnDevice<'a, R: Right> {
     // It goes first: a task that is submitted then comes after the hold.
-    _mark: Mark,
+    _mark: Option<Mark>,
     hold: Hold,
-    elements: usize,
-    array: PhantomData<&'a Array<T>>,
+    array: PhantomData<&'a Array<R::Element>>,
 }
+
+/// Elements that external code reads. Computations that read them continue, and those that would write them are
+/// refused. Dropping it thaws them: the external code must be done with them by then.
+pub type Frozen<'a, T> = OnDevice<'a, Reads<T>>;
+
+/// Elements that external code changes. Tasks that are submitted later and use them wait until this is dropped: the
+/// work of the external code must be complete then.
+pub type Lent<'a, T> = OnDevice<'a, Writes<T>>;
 
 /// The bytes are in the list of those that are frozen.
 struct Mark {
@@ -44,58 +50,36 @@ impl Drop for Mark {
     }
 }
 
+impl<'a, R: Right> Use<'a, R> {
+    fn on_device(self, name: &str, device: u8) -> Result<OnDevice<'a, R>, Error> {
+        let (claim, elements) = (self.claim(), self.count());
+        let at = claim.record.store.place(name, Where::At(Location::Device(device)), &[], &[])?;
+        let hold = Hold::take(claim, elements, at, self.priority)?;
+        Ok(OnDevice { _mark: None, hold, array: PhantomData })
+    }
+}
+
 impl<'a, T: Pod> Use<'a, Reads<T>> {
     /// Waits until the elements are on this device, and keeps them there, unchanged, until the result is dropped.
     /// Functions of tasks must not call this.
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
-        let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.place("freeze", Where::At(Location::Device(device)), &[], &[])?;
-        let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
-        let hold = Hold::take(claim, elements, at, self.priority)?;
-        hal::locks::lock(&record.state).frozen.push(bytes.clone());
-        Ok(Frozen { _mark: Mark { record, bytes }, hold, elements, array: PhantomData })
+        let claim = self.claim();
+        let mut frozen = self.on_device("freeze", device)?;
+        hal::locks::lock(&claim.record.state).frozen.push(claim.bytes.clone());
+        frozen._mark = Some(Mark { record: claim.record, bytes: claim.bytes });
+        Ok(frozen)
     }
-}
-
-/// Elements of an array on a device, for code that changes them by their address. Tasks that are submitted later and
-/// use them wait until this is dropped: the work of the code outside must be complete then.
-#[must_use = "the elements are given back when this is dropped"]
-pub struct Lent<'a, T: Pod> {
-    hold: Hold,
-    array: PhantomData<&'a Array<T>>,
 }
 
 impl<'a, T: Pod> Use<'a, Writes<T>> {
     /// Waits until no task uses the elements, and lends them to external code, on this device. Not for the functions of
     /// tasks.
     pub fn lend(self, device: u8) -> Result<Lent<'a, T>, Error> {
-        let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.place("lend", Where::At(Location::Device(device)), &[], &[])?;
-        Ok(Lent { hold: Hold::take(claim, elements, at, self.priority)?, array: PhantomData })
+        self.on_device("lend", device)
     }
 }
 
-impl<T: Pod> Lent<'_, T> {
-    /// As that of [`crate::ReadGuard`].
-    #[doc(hidden)]
-    pub fn leaves_its_thread(&self) {
-        self.hold.leaves_its_thread();
-    }
-
-    /// The address of the first element.
-    #[must_use]
-    pub fn address(&self) -> DevicePtr {
-        DevicePtr(self.hold.place.start)
-    }
-}
-
-impl<T: Pod> fmt::Debug for Lent<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lent").field("address", &self.address()).finish_non_exhaustive()
-    }
-}
-
-impl<T: Pod> Frozen<'_, T> {
+impl<R: Right> OnDevice<'_, R> {
     /// As that of [`crate::ReadGuard`].
     #[doc(hidden)]
     pub fn leaves_its_thread(&self) {
@@ -111,18 +95,18 @@ impl<T: Pod> Frozen<'_, T> {
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.elements
+        self.hold.place.elements
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.elements == 0
+        self.len() == 0
     }
 }
 
-impl<T: Pod> fmt::Debug for Frozen<'_, T> {
+impl<R: Right> fmt::Debug for OnDevice<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Frozen").field("address", &self.address()).field("elements", &self.elements).finish()
+        f.debug_struct("OnDevice").field("address", &self.address()).field("elements", &self.len()).finish()
     }
 }

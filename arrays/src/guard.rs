@@ -17,6 +17,7 @@ use crate::record::Keeps;
 use crate::right::{Place, Reads, Right, Writes};
 use crate::store::Store;
 use crate::submit::Submission;
+use crate::uses::Use;
 
 /// The part of all guards that holds later tasks back.
 pub(super) struct Hold {
@@ -84,19 +85,19 @@ impl Drop for Hold {
     }
 }
 
-/// The contents of an array on the host. Later tasks that write them wait until this is dropped; tasks that read them
-/// do not. A thread that holds it must not wait for such a task.
-pub struct ReadGuard<'a, T: Pod> {
+/// The contents of an array on the host: a [`ReadGuard`] or a [`WriteGuard`]. A thread that holds one must not wait for
+/// a task that waits for it.
+pub struct Guard<'a, R: Right> {
     hold: Hold,
-    array: PhantomData<&'a Array<T>>,
+    array: PhantomData<&'a Array<R::Element>>,
 }
 
-/// The contents of an array on the host, with write access. Later tasks that use them wait until this is dropped. A
-/// thread that holds it must not wait for such a task.
-pub struct WriteGuard<'a, T: Pod> {
-    hold: Hold,
-    array: PhantomData<&'a Array<T>>,
-}
+/// The contents of an array on the host. Later tasks that write them wait until this is dropped; tasks that read them
+/// do not.
+pub type ReadGuard<'a, T> = Guard<'a, Reads<T>>;
+
+/// The contents of an array on the host, with write access. Later tasks that use them wait until this is dropped.
+pub type WriteGuard<'a, T> = Guard<'a, Writes<T>>;
 
 /// Threads may share it.
 const _: fn() = || {
@@ -104,46 +105,30 @@ const _: fn() = || {
     is_shared::<ReadGuard<'_, u8>>();
 };
 
-impl<'a, T: Pod> ReadGuard<'a, T> {
+impl<'a, R: Right> Guard<'a, R> {
     /// For a binding that lets another thread drop it: this one may wait for what waits for the guard.
     #[doc(hidden)]
     pub fn leaves_its_thread(&self) {
         self.hold.leaves_its_thread();
     }
+}
 
-    pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<ReadGuard<'a, T>, Error> {
-        Ok(ReadGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
+impl<'a, R: Right> Use<'a, R> {
+    /// Waits until the elements are on the host, and gives access to them ([`Array::read`], [`Array::change`],
+    /// [`Array::overwrite`]).
+    pub fn open(self) -> Result<Guard<'a, R>, Error> {
+        let hold = Hold::take(self.claim(), self.count(), Location::Host, self.priority)?;
+        Ok(Guard { hold, array: PhantomData })
     }
 }
 
-impl<'a, T: Pod> WriteGuard<'a, T> {
-    /// As [`ReadGuard::leaves_its_thread`].
-    #[doc(hidden)]
-    pub fn leaves_its_thread(&self) {
-        self.hold.leaves_its_thread();
-    }
+impl<R: Right> Deref for Guard<'_, R> {
+    type Target = [R::Element];
 
-    pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<WriteGuard<'a, T>, Error> {
-        Ok(WriteGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
-    }
-}
-
-impl<T: Pod> Deref for ReadGuard<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
+    fn deref(&self) -> &[R::Element] {
         // SAFETY: the array has the memory, and is borrowed. Its bytes are up to date here, and tasks that write them
-        // wait for the hold.
-        unsafe { Reads::<T>::view(self.hold.place) }
-    }
-}
-
-impl<T: Pod> Deref for WriteGuard<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: as for `deref_mut`.
-        unsafe { Reads::<T>::view(self.hold.place) }
+        // wait for the hold. A guard that writes is borrowed by this call.
+        unsafe { Reads::<R::Element>::view(self.hold.place) }
     }
 }
 
@@ -155,14 +140,8 @@ impl<T: Pod> DerefMut for WriteGuard<'_, T> {
     }
 }
 
-impl<T: Pod> fmt::Debug for ReadGuard<'_, T> {
+impl<R: Right> fmt::Debug for Guard<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadGuard").field("elements", &self.len()).finish_non_exhaustive()
-    }
-}
-
-impl<T: Pod> fmt::Debug for WriteGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteGuard").field("elements", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Guard").field("elements", &self.len()).finish_non_exhaustive()
     }
 }

@@ -15,7 +15,6 @@ use crate::claim::{Claim, overlap};
 use crate::operator::Reducer;
 use crate::record::{Memory, Partial, Record};
 use crate::right::{Place, Reads, Writes};
-use crate::statistics::count;
 use crate::submit::Submission;
 
 /// The most partial results of the same bytes in one place: so many reductions run there at once.
@@ -178,9 +177,10 @@ impl Record {
         let is_other = |other: &Partial| !Arc::ptr_eq(&other.record, &partial.record);
         let forget = || self.change_partials(|partials| partials.retain(is_other));
         submission.submit(begun, describe, forget)?;
-        count(&store.counts.combined, 1);
         let is_of_device = matches!(partial.place, Location::Device(_));
-        count(&store.counts.combined_bytes, if is_of_device { partial.record.bytes } else { 0 });
+        let mut counts = hal::locks::lock(&store.counts);
+        counts.combined += 1;
+        counts.combined_bytes += if is_of_device { partial.record.bytes } else { 0 };
         Ok(())
     }
 }

@@ -11,7 +11,6 @@ use overtake_tasks::task::{Error, Submitted};
 use crate::claim::Claim;
 use crate::record::Record;
 use crate::resident::{LOOK_EVERY, ROOM_WITHIN, Residents, STILL_FOR};
-use crate::statistics::count;
 use crate::store::Store;
 
 impl Store {
@@ -153,7 +152,7 @@ impl Store {
             let mut state = hal::locks::lock(&record.state);
             state.validity.leaves(&all, place);
             gone = state.take_resident(device);
-            count(&self.counts.evictions, u64::from(gone.is_some()));
+            hal::locks::lock(&self.counts).evictions += u64::from(gone.is_some());
         }
         drop(order);
         shared.pump(held);

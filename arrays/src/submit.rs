@@ -12,7 +12,6 @@ use smallvec::SmallVec;
 use crate::claim::Claim;
 use crate::order::InOrder;
 use crate::record::{Memory, Node};
-use crate::statistics::count;
 use crate::store::Store;
 
 const UNWRITTEN: &str = "it reads bytes of an array that no task has written: write them before, or use `discard` or \
@@ -108,7 +107,7 @@ impl Submission<'_> {
         for claim in self.claims.iter().filter(|claim| claim.needs_bytes()) {
             // Those of a claim before may have brought bytes of this one.
             let needs = claim.record.needs(&claim.bytes, self.place);
-            count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
+            hal::locks::lock(&self.store.counts).shared += u64::from(!needs.arrivals.is_empty());
             if let Some(rank) = rank {
                 needs.arrivals.iter().for_each(|node| rank.raise(held.graph(), node.0.node()));
             }

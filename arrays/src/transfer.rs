@@ -11,7 +11,10 @@ use overtake_tasks::task::{Error, Handle, Lane, More, WorkResult};
 use overtake_tasks::within::Held;
 
 use crate::record::{Kept, Node, Record};
-use crate::statistics::count;
+use crate::statistics::DataStatistics;
+
+/// The counts of one way: copies and bytes.
+type Counts = fn(&mut DataStatistics) -> (&mut u64, &mut u64);
 
 /// The transfer of some parts of an array.
 pub(super) struct Transfer<'t> {
@@ -42,27 +45,29 @@ impl Transfer<'_> {
             }
             Ok(More::Done)
         };
-        let (tasks, counts) = (&store.tasks, &store.counts);
-        let (builder, copies, bytes_counted) = match (self.from, self.to) {
+        let tasks = &store.tasks;
+        let (builder, counts): (_, Counts) = match (self.from, self.to) {
             (Location::Device(device), Location::Host) => {
-                (tasks.download(&name, launch).on(device), &counts.downloads, &counts.download_bytes)
+                (tasks.download(&name, launch).on(device), |all| (&mut all.downloads, &mut all.download_bytes))
             }
             (Location::Host, Location::Device(device)) => {
-                (tasks.upload(&name, launch).on(device), &counts.uploads, &counts.upload_bytes)
+                (tasks.upload(&name, launch).on(device), |all| (&mut all.uploads, &mut all.upload_bytes))
             }
             // By the device that has them. The call takes half as long there as on the other one, a copy behind the
             // work that has made the bytes waits for no other device, and several copies are joined at once.
             (Location::Device(device), Location::Device(_)) => {
                 let task = tasks.between_devices(&name, launch).on(device);
-                (task, &counts.between_devices, &counts.between_device_bytes)
+                (task, |all| (&mut all.between_devices, &mut all.between_device_bytes))
             }
             (Location::Host, Location::Host) => unreachable!("the host has them"),
         };
         let builder = builder.after(self.after.iter().map(|node| &node.0));
         let accesses: Vec<Access> = self.parts.iter().map(|part| self.access(part)).collect();
         let handle = builder.in_copy_strand().priority(priority).append_in(held, &accesses)?;
-        count(copies, 1);
-        count(bytes_counted, self.parts.iter().map(|part| part.end - part.start).sum());
+        let mut all = hal::locks::lock(&store.counts);
+        let (copies, bytes) = counts(&mut all);
+        *copies += 1;
+        *bytes += self.parts.iter().map(|part| part.end - part.start).sum::<u64>();
         Ok(handle)
     }
 
