@@ -1,7 +1,6 @@
 //! Inference: which nodes a new one comes after because of the data that it uses.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use crate::data::{Access, DataId, Mode};
 use crate::graph::Graph;
@@ -21,16 +20,7 @@ impl Graph {
         self.data.create(None, self.options.inference.sees_const)
     }
 
-    /// An object that is a part of another one. Uses of either are uses of both.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused::Data`].
-    pub fn view(&mut self, of: DataId, range: Range<u64>) -> Result<DataId, Refused> {
-        self.data.view(of, &range).map_err(|fault| Refused::Data { task: String::new(), fault })
-    }
-
-    /// Forgets an object or a view. The order of its users stands. The memory itself may be freed after the last of
+    /// Forgets an object. The order of its users stands. The memory itself may be freed after the last of
     /// them: a node that frees it uses the object like any other, and the object is forgotten afterwards.
     ///
     /// # Errors
@@ -70,21 +60,6 @@ impl Graph {
             self.enter(node, access);
         }
         Ok(node)
-    }
-
-    /// Calls `each` with every node, not ended, that a node with this access would come after; also with those that
-    /// come before another one of these.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused::Data`].
-    pub fn users(&mut self, access: &Access, mut each: impl FnMut(NodeId)) -> Result<(), Refused> {
-        let mut found = Vec::new();
-        self.visit += 1;
-        let told = self.find(access, &mut found);
-        told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
-        found.into_iter().filter(|id| self.nodes.is_in_order(*id)).for_each(&mut each);
-        Ok(())
     }
 
     /// The nodes, not ended, that a node would come after which uses data so and comes after these: as
@@ -138,7 +113,7 @@ impl Graph {
     /// Into how many parts the uses of an object differ. Those of an object that has been forgotten are none.
     #[must_use]
     pub fn parts(&self, data: DataId) -> usize {
-        self.data.place(data, None).map_or(0, |(record, _)| self.data.parts(record))
+        self.data.parts(data)
     }
 
     /// Calls `each` with the nodes before this one to which it has an edge, in the order in which they were stated or
@@ -243,10 +218,9 @@ impl Graph {
     /// As [`Graph::find`], for all accesses.
     #[inline(never)]
     fn find_in_parts(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
-        let (record, range) = self.data.place(access.data, access.range.as_ref())?;
         let mode = self.mode_seen(access.mode);
+        let (uses, range) = self.data.place(access.data, access.range.as_ref())?;
         let (nodes, visit) = (&mut self.nodes, self.visit);
-        let uses = self.data.uses(record);
         uses.each(&range, |_, uses| uses.before(mode, |id| add(id, nodes, visit, found)));
         Ok(())
     }
@@ -265,8 +239,8 @@ impl Graph {
     #[inline(never)]
     fn enter_parts(&mut self, node: NodeId, access: &Access) {
         let mode = self.mode_seen(access.mode);
-        let Ok((record, range)) = self.data.place(access.data, access.range.as_ref()) else { return };
-        let (nodes, uses) = (&self.nodes, self.data.uses(record));
+        let Ok((uses, range)) = self.data.place(access.data, access.range.as_ref()) else { return };
+        let nodes = &self.nodes;
         let is_gone = |id| is_gone(id, nodes);
         uses.change(&range, |uses| uses.enter(node, mode, is_gone));
         if !mode.is_shared() {

@@ -54,7 +54,6 @@ mod inherit;
 mod lanes;
 mod left;
 mod list;
-mod name;
 mod node;
 mod nodes;
 mod options;
@@ -75,8 +74,8 @@ pub use batch::Behind;
 pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
-    Bandwidth, Choice, DEVICES_MAX, Location, Locations, NewStream, Parent, Parents, Select,
-    Selection, Selector, Unplaced, Use,
+    Bandwidth, Choice, DEVICES_MAX, Location, Locations, NewStream, Parent, Parents, Select, Selection, Selector,
+    Unplaced, Use,
 };
 pub use dispatch::{Launched, Place, Ready, Runner};
 pub use finish::Ended;

@@ -7,14 +7,13 @@ use hashbrown::HashTable;
 use priority::Priority;
 
 use crate::list::NONE;
-use crate::name::Name;
 use crate::node::{NodeId, Slot, Spec, Stage};
 
 /// All slots. Those that are free are a list.
 pub(crate) struct Nodes {
     slots: Vec<Slot>,
     /// The names of the nodes in these slots, of those that have one. Their memory is used again.
-    names: Vec<Name>,
+    names: Vec<String>,
     /// The nodes to which others refer by name.
     named: HashTable<u32>,
     hasher: BuildHasherDefault<DefaultHasher>,
@@ -132,14 +131,16 @@ impl Nodes {
         let mut slot = Slot::EMPTY;
         slot.edge.to = index as u32;
         self.slots.push(slot);
-        self.names.push(Name::EMPTY);
+        self.names.push(String::new());
         self.free = index as u32;
     }
 
     /// The name of a node whose slot says that it has one.
     #[inline]
     fn set_name(&mut self, index: u32, name: &str) {
-        self.names[index as usize].set(name);
+        let own = &mut self.names[index as usize];
+        own.clear();
+        own.push_str(name);
     }
 
     #[inline(never)]
@@ -199,7 +200,7 @@ impl Nodes {
     /// From now on others refer to the node by its name.
     pub fn publish_name(&mut self, index: u32) {
         if !self.slots[index as usize].has_name {
-            self.names[index as usize].set("");
+            self.names[index as usize].clear();
         }
         let (names, hasher) = (&self.names, &self.hasher);
         let hash = |&index: &u32| hasher.hash_one(names[index as usize].as_str());

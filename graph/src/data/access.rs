@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::devices::{Locations, Use};
 
-/// An object whose uses the graph knows: an array, a view of one, or a token.
+/// An object whose uses the graph knows: an array or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DataId {
     pub(crate) index: u32,

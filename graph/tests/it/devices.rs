@@ -1,8 +1,7 @@
 //! Bandwidths and selections of devices: the vectors of GrCUDA's tests, and the errors.
 
 use overtake_graph::{
-    Bandwidth, Choice, Location, Locations, Mode, Parent, Parents, Selection, Selector,
-    Unplaced, Use,
+    Bandwidth, Choice, Location, Locations, Mode, Parent, Parents, Selection, Selector, Unplaced, Use,
 };
 
 const HOST: Location = Location::Host;

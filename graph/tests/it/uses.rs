@@ -73,22 +73,6 @@ fn finished_work_costs_nothing() {
 }
 
 #[test]
-fn views_and_their_views_are_the_object() {
-    let mut graph = graph();
-    let x = graph.data(16);
-    let view = graph.view(x, 4..12).unwrap();
-    let inner = graph.view(view, 2..4).unwrap();
-    let writer = append(&mut graph, &[writes(inner)]);
-    let beside = append(&mut graph, &[part(x, 0..6, Mode::Write), part(view, 4..8, Mode::Write)]);
-    assert_eq!(before(&graph, beside), [], "the view of the view is bytes 6 and 7");
-    let reader = append(&mut graph, &[part(x, 7..8, Mode::Read)]);
-    assert_eq!(before(&graph, reader), [writer]);
-    graph.forget(x).unwrap();
-    let last = append(&mut graph, &[writes(view)]);
-    assert_eq!(before(&graph, last), [beside, reader], "a view outlives its object");
-}
-
-#[test]
 fn tokens_order_and_empty_ranges_do_not() {
     let mut graph = graph();
     let (token, empty, x) = (graph.token(), graph.data(0), graph.data(8));
@@ -202,14 +186,10 @@ fn uses_tell_what_a_host_has_to_wait_for() {
     let x = graph.data(8);
     let writer = append(&mut graph, &[part(x, 0..4, Mode::Write)]);
     let reader = append(&mut graph, &[part(x, 0..2, Mode::Read)]);
-    let mut users = |access: &Access| {
-        let mut all = Vec::new();
-        graph.users(access, |node| all.push(node)).unwrap();
-        all
-    };
-    assert_eq!(users(&part(x, 4..8, Mode::Write)), []);
-    assert_eq!(users(&part(x, 0..1, Mode::Read)), [writer]);
-    assert_eq!(users(&writes(x)), [reader, writer]);
+    let mut users = |access: Access| graph.would_follow(&[], &[access]).unwrap();
+    assert_eq!(users(part(x, 4..8, Mode::Write)), []);
+    assert_eq!(users(part(x, 0..1, Mode::Read)), [writer]);
+    assert_eq!(users(writes(x)), [reader], "which comes after the writer");
 }
 
 #[test]
@@ -228,35 +208,14 @@ fn impossible_uses_are_refused_and_change_nothing() {
     assert!(refused(part(x, backwards, Mode::Read)).contains("beyond the end"));
     assert!(refused(part(token, 0..1, Mode::Read)).contains("of a token"));
     assert!(graph.forget(gone).unwrap_err().to_string().starts_with("the use of data is refused"));
-    assert!(matches!(graph.view(x, 0..9), Err(Refused::Data { .. })));
     let first = append(&mut graph, &[writes(x)]);
     assert_eq!(before(&graph, first), []);
     let again = graph.data(4);
     assert!(again != gone && again.index() == gone.index(), "its number is used again, under another id");
-    let view = graph.view(x, 4..8).unwrap();
-    assert!(matches!(graph.view(view, 0..5), Err(Refused::Data { .. })), "that is beyond the view");
-    assert!(graph.view(view, 0..4).is_ok());
     let physx = Options { order: Order::PhysX, ..Options::default() };
     let mut physx = Graph::new(physx).unwrap();
     let x = physx.data(8);
     assert!(physx.append_using(&spec, &[reads(x)]).unwrap_err().to_string().contains("PhysX knows no data"));
-}
-
-/// The number of a view is free when that is forgotten, the number of an object when all that share it are.
-#[test]
-fn numbers_of_data_are_used_again_once() {
-    let mut graph = graph();
-    let x = graph.data(8);
-    let [view, other] = [0, 4].map(|at| graph.view(x, at..at + 4).unwrap());
-    graph.forget(view).unwrap();
-    assert_eq!(graph.data(8).index(), view.index());
-    graph.forget(x).unwrap();
-    let apart = graph.data(8);
-    assert!(![x, view, other].map(|data| data.index()).contains(&apart.index()), "a view shares the object's record");
-    graph.forget(other).unwrap();
-    let mut free = [graph.data(8).index(), graph.data(8).index(), graph.data(8).index()];
-    free.sort_unstable();
-    assert_eq!(free, [x.index(), other.index(), apart.index() + 1]);
 }
 
 /// A full graph refuses, and the refused node has used nothing.

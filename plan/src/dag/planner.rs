@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use graph::{
-    Access, Choice, DEVICES_MAX, DataId, Graph, Kind, Location, Locations, Mode, NodeId,
-    Options, Parent, Runner, Selector, Spans, Spec, Stretch, Unplaced, Use, each_once,
+    Access, Choice, DEVICES_MAX, DataId, Graph, Kind, Location, Locations, Mode, NodeId, Options, Parent, Runner,
+    Selector, Spans, Spec, Stretch, Unplaced, Use, each_once,
 };
 
 use super::fault::Fault;
