@@ -4,7 +4,6 @@
 
 mod devices;
 mod ends;
-mod futures;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -9,7 +9,6 @@ use overtake_pipelines::Error;
 use stages::{Member, Stage};
 
 use crate::shared::{Line, UnderWay};
-use crate::waking::Waking;
 
 /// `OVERTAKE_CLOSED` in `overtake_pipeline.cuh`.
 const CLOSED: u32 = 1;
@@ -17,8 +16,6 @@ const CLOSED: u32 = 1;
 /// The end of a feed that fills stages. Dropping it closes the feed behind the stages that are committed; in a panic,
 /// the kernel ends at once.
 pub struct Feeder {
-    /// First: it is dropped before the line.
-    waking: Waking,
     line: Line,
     member: Member,
     is_closed: bool,
@@ -26,7 +23,7 @@ pub struct Feeder {
 
 impl Feeder {
     pub(super) fn new(line: &Line, member: Member) -> Feeder {
-        Feeder { waking: Waking::default(), line: Line::clone(line), member, is_closed: false }
+        Feeder { line: Line::clone(line), member, is_closed: false }
     }
 
     /// Waits for a free stage.
@@ -54,15 +51,15 @@ impl Feeder {
         Ok(stage.map(|stage| FeedStage { feeder: self, stage }))
     }
 
-    /// [`Feeder::acquire`] as a future.
-    pub async fn acquire_async(&mut self) -> Result<FeedStage<'_>, Error> {
-        let Feeder { waking, line, member, .. } = &mut *self;
-        let stage = waking.until(line, || free(line, member)).await?;
-        Ok(FeedStage { feeder: self, stage })
-    }
-
+    /// The next stage if it is free. One that was given up is still there.
     fn free(&mut self) -> Result<Option<Stage>, Error> {
-        free(&self.line, &mut self.member)
+        if self.line.has_ended() {
+            return Err(self.line.ended());
+        }
+        match self.member.acquired() {
+            Some(stage) => Ok(Some(stage)),
+            None => self.member.try_acquire().map_err(|error| self.line.error(error)),
+        }
     }
 
     /// The stages that are committed are the last: the kernel ends when it has consumed them.
@@ -77,17 +74,6 @@ impl Feeder {
         // Without the word the kernel would wait for ever.
         closed.inspect_err(|_| line.quit())?;
         Ok(())
-    }
-}
-
-/// The next stage if it is free. One that was given up is still there.
-fn free(line: &Line, member: &mut Member) -> Result<Option<Stage>, Error> {
-    if line.has_ended() {
-        return Err(line.ended());
-    }
-    match member.acquired() {
-        Some(stage) => Ok(Some(stage)),
-        None => member.try_acquire().map_err(|error| line.error(error)),
     }
 }
 

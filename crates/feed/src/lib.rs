@@ -10,7 +10,6 @@
 //! | `start.rs` | [`Feed`]: all that the way of a stage needs, made before the kernel starts |
 //! | `memory.rs` | the words that kernel and host share, and the stages |
 //! | `shared.rs` | the stages that are under way, and the end of the kernel |
-//! | `waking.rs` | the thread that wakes futures |
 //! | `feeder.rs`, `results.rs`, `kernel.rs` | [`Feeder`], [`FeedResults`], [`FeedKernel`]: the three ends |
 //!
 //! # Example
@@ -59,7 +58,6 @@ mod options;
 mod results;
 mod shared;
 mod start;
-mod waking;
 
 pub use feeder::{FeedStage, Feeder};
 pub use kernel::FeedKernel;

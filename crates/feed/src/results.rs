@@ -10,20 +10,17 @@ use overtake_pipelines::Error;
 use stages::{Member, Stage};
 
 use crate::shared::Line;
-use crate::waking::Waking;
 
 /// The end of a feed that gets the results, in the order of the stages. Dropping it ends the kernel: no further stage
 /// is wanted.
 pub struct FeedResults {
-    /// First: it is dropped before the line.
-    waking: Waking,
     line: Line,
     member: Member,
 }
 
 impl FeedResults {
     pub(super) fn new(line: &Line, member: Member) -> FeedResults {
-        FeedResults { waking: Waking::default(), line: Line::clone(line), member }
+        FeedResults { line: Line::clone(line), member }
     }
 
     /// Waits for the next result. [`Error::Ended`] behind the last.
@@ -51,27 +48,17 @@ impl FeedResults {
         Ok(stage.map(|stage| FeedResult { results: self, stage }))
     }
 
-    /// [`FeedResults::wait`] as a future.
-    pub async fn wait_async(&mut self) -> Result<FeedResult<'_>, Error> {
-        let FeedResults { waking, line, member } = &mut *self;
-        let stage = waking.until(line, || full(line, member)).await?;
-        Ok(FeedResult { results: self, stage })
-    }
-
     fn full(&mut self) -> Result<Option<Stage>, Error> {
-        full(&self.line, &mut self.member)
-    }
-}
-
-fn full(line: &Line, member: &mut Member) -> Result<Option<Stage>, Error> {
-    match member.try_wait().map_err(|error| line.error(error))? {
-        None if line.has_ended() => {
-            // Its last stages may have come in between.
-            line.settle();
-            let stage = member.try_wait().map_err(|error| line.error(error))?;
-            stage.map_or_else(|| Err(line.ended()), |stage| Ok(Some(stage)))
+        let FeedResults { line, member } = self;
+        match member.try_wait().map_err(|error| line.error(error))? {
+            None if line.has_ended() => {
+                // Its last stages may have come in between.
+                line.settle();
+                let stage = member.try_wait().map_err(|error| line.error(error))?;
+                stage.map_or_else(|| Err(line.ended()), |stage| Ok(Some(stage)))
+            }
+            stage => Ok(stage),
         }
-        stage => Ok(stage),
     }
 }
 

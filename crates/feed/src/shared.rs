@@ -31,8 +31,7 @@ pub(super) struct UnderWay {
 }
 
 /// All that a thread may wait for, as it was once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+struct Seen {
     turns: u32,
     released: u32,
     has_ended: bool,
@@ -148,7 +147,7 @@ impl Shared {
     }
 
     /// All that a thread may wait for, as it is now.
-    pub fn seen(&self) -> Seen {
+    fn seen(&self) -> Seen {
         let (turns, released) = (self.turns.load(Ordering::Acquire), self.memory().load(Word::Released));
         Seen { turns, released, has_ended: self.has_ended() }
     }
@@ -157,16 +156,6 @@ impl Shared {
     pub fn until<T>(
         &self,
         deadline: Option<Nanos>,
-        attempt: impl FnMut() -> Result<Option<T>, Error>,
-    ) -> Result<Option<T>, Error> {
-        self.until_news(deadline, &|| false, attempt)
-    }
-
-    /// The same, and tries again at once while there is news of another kind too.
-    pub fn until_news<T>(
-        &self,
-        deadline: Option<Nanos>,
-        news: &(dyn Fn() -> bool + Sync),
         mut attempt: impl FnMut() -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Error> {
         let (began, mut asked) = (self.host().now(), Nanos::ZERO);
@@ -176,7 +165,7 @@ impl Shared {
             if let Some(answer) = attempt()? {
                 return Ok(Some(answer));
             }
-            let waited = self.wait_for_change(deadline, seen, news);
+            let waited = self.wait_for_change(deadline, seen);
             let now = self.host().now();
             if waited == Wait::Stuck || now.since(began + asked) >= ASK_EVERY {
                 asked = now.since(began);
@@ -193,16 +182,14 @@ impl Shared {
         }
     }
 
-    fn wait_for_change(&self, deadline: Option<Nanos>, seen: Seen, news: &(dyn Fn() -> bool + Sync)) -> Wait {
+    fn wait_for_change(&self, deadline: Option<Nanos>, seen: Seen) -> Wait {
         let (host, memory) = (self.host(), self.memory());
         let looks_end = (!host.is_virtual()).then(|| host.now() + LOOKS_SPAN);
         let end = [deadline, looks_end].into_iter().flatten().min();
-        let has_ended = self.has_ended();
         host.wait_until(end, &mut || {
             self.turns.load(Ordering::Acquire) != seen.turns
                 || memory.load(Word::Released) != seen.released
-                || (memory.load(Word::Ended) != 0) != has_ended
-                || news()
+                || (memory.load(Word::Ended) != 0) != seen.has_ended
         })
     }
 
