@@ -37,8 +37,8 @@ struct Frame {
     is_passed: bool,
     /// Tasks that were handed over with it.
     work: Vec<Handle>,
-    /// The use of the ring and the stage, if several members share the frame.
-    shared_at: Option<(u64, Stage)>,
+    /// Its stage, if several members share the frame.
+    shared_at: Option<Stage>,
     has_ended: bool,
 }
 
@@ -106,8 +106,8 @@ impl Book {
 
     /// A producer comes to a stage that it shares with others: the first of them begins the frame. Returns its buffer,
     /// its number, and the tasks of the frame before it.
-    pub fn join(&mut self, stage: Stage, of_use: u64, now: Nanos) -> (u8, u64, Vec<Handle>) {
-        let at = Some((of_use, stage));
+    pub fn join(&mut self, stage: Stage, now: Nanos) -> (u8, u64, Vec<Handle>) {
+        let at = Some(stage);
         let buffer = self.contents[usize::from(stage.index)];
         if self.frames[usize::from(buffer)].shared_at == at {
             return (buffer, self.frames[usize::from(buffer)].record.number, Vec::new());
@@ -120,13 +120,12 @@ impl Book {
         (buffer, number, std::mem::take(&mut frame.work))
     }
 
-    /// Frames that members share end when all consumers have released them. `is_released` looks at a stage of a use of
-    /// the ring.
-    pub fn settle(&mut self, is_released: impl Fn(u64, Stage) -> bool, now: Nanos) {
+    /// Frames that members share end when all consumers have released them.
+    pub fn settle(&mut self, is_released: impl Fn(Stage) -> bool, now: Nanos) {
         for at in 0..self.contents.len() {
             let buffer = self.contents[at];
             let at = self.frames[usize::from(buffer)].shared_at;
-            if at.is_some_and(|(of_use, stage)| is_released(of_use, stage)) {
+            if at.is_some_and(&is_released) {
                 self.settle_in(buffer, now);
             }
         }

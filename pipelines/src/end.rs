@@ -18,8 +18,6 @@ pub(crate) struct PipelineEnd<B> {
     // First: it quits before the frames that end with that are counted.
     pub seat: Seat,
     pub shared: Arc<Shared<B>>,
-    /// The use of the ring that it takes part in.
-    of_use: u64,
     /// The stage that the consumer has come to. Its frame may still be replaced until it is admitted.
     came_to: Option<Stage>,
     _settling: Settling<B>,
@@ -36,9 +34,8 @@ impl<B> Drop for Settling<B> {
 
 impl<B: Send + Sync + 'static> PipelineEnd<B> {
     pub fn new(shared: &Arc<Shared<B>>, member: Member) -> PipelineEnd<B> {
-        let of_use = member.ring().uses();
         let seat = Seat { member, admitted: None };
-        PipelineEnd { seat, shared: Arc::clone(shared), of_use, came_to: None, _settling: Settling(Arc::clone(shared)) }
+        PipelineEnd { seat, shared: Arc::clone(shared), came_to: None, _settling: Settling(Arc::clone(shared)) }
     }
 
     pub fn acquire<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
@@ -87,7 +84,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
     }
 
     fn begin<S>(&mut self, stage: Option<Stage>) -> Option<Filling<'_, B, S>> {
-        let (now, of_use) = (self.shared.now(), self.of_use);
+        let now = self.shared.now();
         let PipelineEnd { shared, seat, .. } = self;
         let (buffer, number) = match stage {
             None if !shared.options.behind.replaces() => {
@@ -96,7 +93,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
             }
             Some(stage) if shared.has_many => {
                 // The tasks of the frame before are dropped without the lock.
-                let (buffer, number, _before) = shared.book(|book| book.join(stage, of_use, now));
+                let (buffer, number, _before) = shared.book(|book| book.join(stage, now));
                 (buffer, number)
             }
             stage => shared.book(|book| book.begin(stage.map(|stage| stage.index), now)),

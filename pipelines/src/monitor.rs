@@ -7,7 +7,6 @@ use hal::Code;
 use overtake_tasks::task::Tasks;
 use stages::{Refused, Ring, Role};
 
-use crate::book::Side;
 use crate::consumer::Consumer;
 use crate::fault::Error;
 use crate::member::Member;
@@ -48,18 +47,6 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         roles: &[Role],
         make: impl FnMut(u8) -> Result<B, Error>,
     ) -> Result<(Pipeline<B>, Vec<Member<B>>), Error> {
-        let pipeline = Pipeline::counted(tasks, options, make)?;
-        let members = pipeline.shared.ring.members(roles)?;
-        let members = members.into_iter().map(|member| Member::new(&pipeline.shared, member)).collect();
-        Ok((pipeline, members))
-    }
-
-    /// The same without members: they join later ([`Pipeline::join`]).
-    pub fn counted(
-        tasks: &Tasks,
-        options: PipelineOptions,
-        make: impl FnMut(u8) -> Result<B, Error>,
-    ) -> Result<Pipeline<B>, Error> {
         if options.behind != Behind::Block {
             let why = "members that share frames have to agree on each: they keep every frame, by Behind::Block";
             return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
@@ -68,7 +55,10 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
             let why = "members that share frames may wait for each other, and an admission could keep one of them out";
             return Err(Code::INVALID_VALUE.at("overtake Pipeline").because(why).into());
         }
-        Pipeline::new(tasks, options, make, true)
+        let pipeline = Pipeline::new(tasks, options, make, true)?;
+        let members = pipeline.shared.ring.members(roles)?;
+        let members = members.into_iter().map(|member| Member::new(&pipeline.shared, member)).collect();
+        Ok((pipeline, members))
     }
 
     fn new(
@@ -85,14 +75,6 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         let ring = Ring::new(stages)?;
         let buffers = (0..=stages).map(make).collect::<Result<Vec<B>, Error>>()?;
         Ok(Pipeline { shared: Arc::new(Shared::new(tasks, options, buffers, ring, has_many)?) })
-    }
-
-    /// Joins as one of `size` members, and waits until all have joined; the pipeline counts their roles (PL-02). When
-    /// all members have left and their tasks have ended, others can join.
-    pub fn join(&self, size: u32, role: Role) -> Result<Member<B>, Error> {
-        let shared = &self.shared;
-        let member = shared.wait(Side::Producer, |waiting| shared.ring.join(size, role, waiting))?;
-        Ok(Member::new(shared, member))
     }
 
     /// The counters so far.

@@ -55,7 +55,7 @@ impl<B> Shared<B> {
     pub fn settle(&self) {
         if self.has_many {
             let (now, ring) = (self.now(), &self.ring);
-            self.book(|book| book.settle(|of_use, stage| of_use != ring.uses() || ring.is_released(stage), now));
+            self.book(|book| book.settle(|stage| ring.is_released(stage), now));
         }
     }
 

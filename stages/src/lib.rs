@@ -36,7 +36,6 @@ mod admission;
 mod arrival;
 mod barrier;
 mod cursor;
-mod door;
 mod future;
 mod local;
 mod member;

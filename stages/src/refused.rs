@@ -16,13 +16,6 @@ pub enum Refused {
     },
     /// The ring has members, or arrivals are owed to it.
     InUse,
-    /// A thread joins with another number of participants than the first one said.
-    Size {
-        /// The number of the first.
-        first: u32,
-        /// The other.
-        other: u32,
-    },
     /// The member does not produce.
     NotProducer,
     /// The member does not consume.
@@ -56,9 +49,6 @@ impl fmt::Display for Refused {
             }
             Refused::InUse => {
                 "the ring is in use: it is free when all its members have quit, and all owed arrivals have come"
-            }
-            Refused::Size { first, other } => {
-                return write!(f, "the first thread waits for {first} participants, and this one for {other}");
             }
             Refused::NotProducer => "this member is a consumer: only producers acquire and commit",
             Refused::NotConsumer => "this member is a producer: only consumers wait and release",

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::cursor::Stage;
-use crate::door::Doorway;
-use crate::primitive::{AtomicU32, AtomicU64, Ordering};
+use crate::primitive::{AtomicU32, Ordering};
 use crate::refused::Refused;
 use crate::role::Roles;
 use crate::side::Side;
@@ -18,8 +17,6 @@ pub struct Ring {
     pub(crate) consumed: Side,
     /// Members that have not quit, and arrivals that are owed.
     live: AtomicU32,
-    uses: AtomicU64,
-    pub(crate) doorway: Doorway,
 }
 
 impl Ring {
@@ -29,26 +26,13 @@ impl Ring {
             return Err(Refused::Stages);
         }
         let (produced, consumed) = (Side::new(stages, 0), Side::new(stages, 0));
-        Ok(Arc::new(Ring {
-            stages,
-            produced,
-            consumed,
-            live: AtomicU32::new(0),
-            uses: AtomicU64::new(0),
-            doorway: Doorway::default(),
-        }))
+        Ok(Arc::new(Ring { stages, produced, consumed, live: AtomicU32::new(0) }))
     }
 
     /// The number of stages.
     #[must_use]
     pub fn stages(&self) -> u8 {
         self.stages
-    }
-
-    /// How often members have come to it. The number stays as long as a member of the last time is there.
-    #[must_use]
-    pub fn uses(&self) -> u64 {
-        self.uses.load(Ordering::Acquire)
     }
 
     /// Whether all consumers have released this stage, which a producer has acquired, and none has acquired it for a
@@ -64,7 +48,6 @@ impl Ring {
         roles.check()?;
         let begun = self.live.compare_exchange(0, roles.all, Ordering::AcqRel, Ordering::Relaxed);
         begun.map_err(|_| Refused::InUse)?;
-        self.uses.fetch_add(1, Ordering::AcqRel);
         self.produced.begin(roles.producers);
         self.consumed.begin(roles.consumers);
         Ok(())

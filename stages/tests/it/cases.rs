@@ -162,37 +162,6 @@ fn groups_of_different_scopes_do_not_disturb_each_other() {
 }
 
 #[test]
-fn roles_are_counted_while_threads_join() {
-    ends(|| {
-        let ring = Ring::new(2).unwrap();
-        for _use in 0..3 {
-            let threads: Vec<_> = (0..9)
-                .map(|index| {
-                    let ring = Arc::clone(&ring);
-                    thread::spawn(move || {
-                        let parking = Parking::new();
-                        let role = if index < 3 { Role::Producer } else { Role::Consumer };
-                        let mut member = ring.join(9, role, &parking).unwrap();
-                        if index < 3 {
-                            member.acquire(&parking).unwrap();
-                            member.commit().unwrap();
-                        } else {
-                            assert_eq!(member.wait(&parking).unwrap().position, 0);
-                        }
-                        member.quit().unwrap()
-                    })
-                })
-                .collect();
-            let free = threads.into_iter().map(|thread| thread.join().unwrap()).filter(|is_free| *is_free).count();
-            assert_eq!(free, 1, "one of them is the last");
-        }
-        let only_producers = ring.join(1, Role::Producer, &Parking::new());
-        assert_eq!(only_producers.unwrap_err(), Refused::Members { producers: 1, consumers: 0 }.into());
-        assert!(ring.join(1, Role::Both, &Parking::new()).is_ok(), "a refusal leaves nothing behind");
-    });
-}
-
-#[test]
 fn counts_that_do_not_fit_are_refused() {
     let ring = Ring::new(2).unwrap();
     for (size, producers) in [(4, 0), (4, 4), (0, 0), (3, 5)] {

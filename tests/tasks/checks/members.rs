@@ -132,39 +132,6 @@ pub fn unified(rig: &Rig) -> Outcome {
     carry(rig, &[Role::Both; 2], 1, true)
 }
 
-/// Members join, go, and join again.
-pub fn counted(rig: &Rig) -> Outcome {
-    let bed = bed::open(rig)?;
-    let pipeline = Arc::new(Pipeline::counted(&bed.tasks, options(2), |_| Ok(Mutex::new(0_u64)))?);
-    for round in 1..=3 {
-        let roles = [Role::Producer, Role::Consumer, Role::Both];
-        let threads = roles.map(|role| {
-            let pipeline = Arc::clone(&pipeline);
-            rig.spawn("member", move |_| {
-                let mut member = pipeline.join(3, role)?;
-                for _ in 0..3 {
-                    if role.produces() {
-                        let part = member.acquire()?;
-                        *hal::locks::lock(&part.buffer()) += part.number();
-                        part.commit()?;
-                    }
-                    if role.consumes() {
-                        let part = member.wait()?;
-                        let sum = *hal::locks::lock(&part.buffer());
-                        ensure!(sum >= 2 * part.number(), "both producers have been there");
-                        part.release()?;
-                    }
-                }
-                Ok(())
-            })
-        });
-        threads.into_iter().try_for_each(|thread| rig.join(thread))?;
-        let counts = pipeline.statistics();
-        same("frames", &(counts.frames, counts.delivered), &(3 * round, 3 * round))?;
-    }
-    Ok(())
-}
-
 /// The tasks of a consumer come after those of all producers that have handed the frame over.
 pub fn handed_over(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
@@ -275,15 +242,14 @@ pub fn failures(rig: &Rig) -> Outcome {
 pub fn refused(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let drops = PipelineOptions { behind: Behind::LatestOnly, ..options(2) };
-    let error = Pipeline::counted(&bed.tasks, drops, |_| Ok(())).unwrap_err().to_string();
+    let error = Pipeline::with_members(&bed.tasks, drops, &[Role::Both], |_| Ok(())).unwrap_err().to_string();
     ensure!(error.contains("Behind::Block"), "{error}");
     let roles = [Role::Producer, Role::Both];
-    let (pipeline, members) = Pipeline::with_members(&bed.tasks, options(1), &roles, |_| Ok(()))?;
+    let (_pipeline, members) = Pipeline::with_members(&bed.tasks, options(1), &roles, |_| Ok(()))?;
     let [mut producer, mut both] = <[_; 2]>::try_from(members).expect("two");
     let is = |answer: Result<(), Error>, refused| matches!(answer, Err(Error::Refused(why)) if why == refused);
     ensure!(is(producer.wait().map(drop), Refused::NotConsumer), "a producer waits");
     ensure!(is(both.wait().map(drop), Refused::OwnCommit), "it waits for itself");
-    ensure!(is(pipeline.join(1, Role::Both).map(drop), Refused::InUse), "it has members");
     both.acquire()?.commit()?;
     ensure!(is(both.try_acquire().map(drop), Refused::OwnRelease), "it waits for itself");
     producer.acquire()?.commit()?;

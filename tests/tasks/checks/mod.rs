@@ -58,7 +58,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     frames: keep_the_order failures turns leave_urgent_tasks_between are_expected are_expected_by_a_pipeline
         of_others_have_a_task_for_each_step;
     live: of_a_known_rate late_after_a_period replays_of_frames;
-    members: partitioned unified counted handed_over released_by_all failures refused futures;
+    members: partitioned unified handed_over released_by_all failures refused futures;
     order: through_the_host completes after_launch after_the_launch_of_a_failure more_launches_than_room
         foreign held_and_released inherited cycles ended waits_end_with_their_time;
     physx: turns phases fork join sync_points;
