@@ -16,8 +16,6 @@ const WARM_UP: u64 = 250;
 const COUNTED: u64 = 1_024;
 /// Instructions of a task that the inference may cost, with at most two objects as a whole.
 const LIMIT: f64 = 300.0;
-/// What an inferred order is: failures spread by it, as in the models; or not, as in the dispatcher.
-const MODES: [&str; 2] = ["failures", "orders alone"];
 
 /// The uses of a round of four tasks: objects by number, written or read.
 type Round = [&'static [(usize, Mode)]; 4];
@@ -49,9 +47,8 @@ struct Null {
 }
 
 impl Null {
-    fn new(round: Round, is_stated: bool, passes_failure: bool) -> Null {
-        let options = Options { passes_failure, ..Options::default() };
-        let mut graph = Graph::new(options).expect("the options fit");
+    fn new(round: Round, is_stated: bool) -> Null {
+        let mut graph = Graph::new(Options::default()).expect("the options fit");
         let data = [graph.data(4096), graph.data(4096)];
         let values = [0; LANES_MAX as usize];
         let mut null = Null { graph, data, round, stated: None, last: [None; 8], appended: 0, values, lanes: 0 };
@@ -146,21 +143,20 @@ impl Null {
 }
 
 /// The part that runs under callgrind.
-fn counted(shape: &str, edges: &str, mode: &str) -> ExitCode {
+fn counted(shape: &str, edges: &str) -> ExitCode {
     let Some((_, round)) = shape.parse().ok().and_then(|shape: usize| SHAPES.get(shape)) else {
         return ExitCode::FAILURE;
     };
-    let mut null = Null::new(*round, edges == "stated", mode == MODES[0]);
+    let mut null = Null::new(*round, edges == "stated");
     null.warm_up();
     null.counted_rounds(COUNTED);
     ExitCode::SUCCESS
 }
 
-fn measure(mode: &str) -> Result<bool, String> {
+fn measure() -> Result<bool, String> {
     let mut is_within = true;
-    println!("{mode}:");
     for (number, (name, _)) in SHAPES.iter().enumerate() {
-        let count = |edges| callgrind::count("counted_rounds", &["counted", &number.to_string(), edges, mode]);
+        let count = |edges| callgrind::count("counted_rounds", &["counted", &number.to_string(), edges]);
         let of_task = |count: u64| count as f64 / (4 * COUNTED) as f64;
         let (inferred, stated) = (of_task(count("inferred")?), of_task(count("stated")?));
         let cost = inferred - stated;
@@ -175,11 +171,10 @@ fn measure(mode: &str) -> Result<bool, String> {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    if let ["counted", shape, edges, mode] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        return counted(shape, edges, mode);
+    if let ["counted", shape, edges] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return counted(shape, edges);
     }
-    let told = MODES.iter().try_fold(true, |is_within, mode| Ok::<_, String>(measure(mode)? && is_within));
-    match told {
+    match measure() {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

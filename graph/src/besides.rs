@@ -1,30 +1,14 @@
-//! Nodes that come after others in further ways than their description says.
+//! Nodes that come after others in further ways than their description says: behind launches, and because of data.
 
 use crate::data::Access;
 use crate::graph::Graph;
-use crate::list::NONE;
 use crate::node::{Edge, Kind, Mark, NodeId, Spec, Stage};
 use crate::nodes::two;
 use crate::refused::Refused;
 
-/// Nodes that a new one comes after besides. Those that have ended are no edge.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Besides<'a> {
-    /// It starts when each of these has come to [`Mark::Launched`] (PX-07), and fails if one of them does.
-    pub launches: &'a [NodeId],
-    /// It comes after these in the order of their lane, and their failure is none of it: a stream of another model is
-    /// an order, and passes nothing on.
-    pub in_order: &'a [NodeId],
-}
-
-impl Besides<'_> {
-    fn all(&self) -> impl Iterator<Item = &NodeId> {
-        self.launches.iter().chain(self.in_order)
-    }
-}
-
 impl Graph {
-    /// As [`Graph::append_using`], of a node that comes after these besides.
+    /// As [`Graph::append_using`], of a node that also starts when each of these has come to [`Mark::Launched`] (PX-07),
+    /// and fails if one of them does. Those that have ended are no edge.
     ///
     /// # Errors
     ///
@@ -33,53 +17,46 @@ impl Graph {
         &mut self,
         spec: &Spec<'_>,
         accesses: &[Access],
-        besides: &Besides<'_>,
+        launches: &[NodeId],
     ) -> Result<NodeId, Refused> {
-        self.make_room_for_edges(1, spec, spec.after.iter().chain(besides.all()))?;
-        let edges = besides.all().filter(|id| self.nodes.is_in_order(**id)).count() as u32;
+        self.make_room_for_edges(1, spec, spec.after.iter().chain(launches))?;
+        let edges = launches.iter().filter(|id| self.nodes.is_in_order(**id)).count() as u32;
         // The node finds others by its uses meanwhile, and gets no room that these need.
         self.edges.reserve_besides(edges);
         let spec = Spec { references: spec.references + 1, ..*spec };
         let appended = if accesses.is_empty() { self.append(&spec) } else { self.append_using(&spec, accesses) };
         self.edges.give_back_besides(edges);
         let node = appended?;
-        self.follow_besides(node.index, besides);
+        self.follow_launches(node.index, launches);
         self.release(node)?;
         Ok(node)
     }
 
-    /// As [`Graph::fill`], of a node that comes after these besides.
+    /// As [`Graph::fill`], of a node that also starts when each of these has come to [`Mark::Launched`].
     ///
     /// # Errors
     ///
     /// As [`Graph::fill`]. Nothing has changed then.
-    pub fn fill_besides(&mut self, node: NodeId, spec: &Spec<'_>, besides: &Besides<'_>) -> Result<(), Refused> {
-        self.make_room_for_edges(0, spec, spec.after.iter().chain(besides.all()))?;
+    pub fn fill_besides(&mut self, node: NodeId, spec: &Spec<'_>, launches: &[NodeId]) -> Result<(), Refused> {
+        self.make_room_for_edges(0, spec, spec.after.iter().chain(launches))?;
         if let Some(then) = self.nodes.find(node) {
-            for first in besides.all() {
+            for first in launches {
                 if let Some(first) = self.nodes.find(*first) {
                     self.refuse_cycle(first, then)?;
                 }
             }
         }
         self.fill(node, spec)?;
-        self.follow_besides(node.index, besides);
+        self.follow_launches(node.index, launches);
         Ok(())
     }
 
-    fn follow_besides(&mut self, node: u32, besides: &Besides<'_>) {
-        for first in besides.launches {
+    fn follow_launches(&mut self, node: u32, launches: &[NodeId]) {
+        for first in launches {
             let found = self.nodes.find(*first);
             // To PhysX a launched task has finished.
             if let Some(first) = found.filter(|first| !self.is_physx() || self.nodes[*first].stage != Stage::Launched) {
                 self.link(first, node, self.mark(first, node, Some(Mark::Launched)), true);
-            }
-        }
-        for first in besides.in_order {
-            // A stream goes on without one that is left out.
-            let found = self.nodes.find(*first).filter(|first| !self.nodes[*first].is_left);
-            if let Some(first) = found.filter(|first| !self.has_edge(*first, node)) {
-                self.link_in_order(first, node, self.mark(first, node, None), true);
             }
         }
     }
@@ -90,7 +67,7 @@ impl Graph {
     pub(crate) fn follow_by_data(&mut self, node: u32, after: &[NodeId], kind: Kind) {
         for first in after {
             match kind.is_device() {
-                true => self.link_in_order(first.index, node, Mark::Launched, false),
+                true => self.link_in_order(first.index, node, Mark::Launched),
                 false => self.link_by_data(first.index, node),
             }
         }
@@ -99,26 +76,12 @@ impl Graph {
     /// The same, of the mark that the kinds of both ask for.
     #[inline(never)]
     fn link_by_data(&mut self, first: u32, then: u32) {
-        self.link_in_order(first, then, self.mark(first, then, None), false);
-    }
-
-    /// Whether a node comes after this one by an edge of its own, at the mark that an order asks for.
-    fn has_edge(&self, first: u32, then: u32) -> bool {
-        let mark = self.mark(first, then, None);
-        let mut edge = self.nodes[then].into;
-        while edge != NONE {
-            let it = self.edge(edge);
-            if it.from == first && (it.mark == mark || it.mark == Mark::Complete) {
-                return true;
-            }
-            edge = it.into_next;
-        }
-        false
+        self.link_in_order(first, then, self.mark(first, then, None));
     }
 
     /// As [`Graph::link`], of an edge that passes no failure on: none, if the first node has ended.
     #[inline(always)] // as `Graph::link`
-    pub(crate) fn link_in_order(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
+    pub(crate) fn link_in_order(&mut self, first: u32, then: u32, mark: Mark) {
         let slots = self.nodes.slots();
         let [from, to] = two(slots, first, then);
         if from.stage == Stage::Ended {
@@ -131,7 +94,7 @@ impl Graph {
         } else {
             self.lanes.offer(from, to);
         }
-        let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, is_asked, is_counted) };
+        let edge = Edge { passes_no_failure: true, ..Edge::new(first, then, mark, false, is_counted) };
         self.edges.link(slots, edge);
         if is_less_urgent {
             self.raise(first, effective);

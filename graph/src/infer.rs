@@ -140,8 +140,7 @@ impl Graph {
         }
     }
 
-    /// All nodes that come after this one, also behind others, but for those that do in a stream alone
-    /// ([`crate::Besides::in_order`]): they go on without those before them that are given up.
+    /// All nodes that come after this one, also behind others.
     #[must_use]
     pub fn all_behind(&self, node: NodeId) -> Vec<NodeId> {
         let Some(first) = self.nodes.find(node) else { return Vec::new() };
@@ -151,7 +150,7 @@ impl Graph {
             while edge != NONE {
                 let it = self.edge(edge);
                 edge = it.out_next;
-                if !it.is_of_stream() && seen.insert(it.to) {
+                if seen.insert(it.to) {
                     all.push(self.nodes.id(it.to));
                     open.push(it.to);
                 }
@@ -184,22 +183,7 @@ impl Graph {
         if self.options.inference.search_max > 0 {
             stated = self.drop_redundant(found, stated);
         }
-        Ok(match self.options.passes_failure {
-            true if self.left_out == 0 => found.len(),
-            true => self.put_left_last(found, stated),
-            false => stated,
-        })
-    }
-
-    /// Those that are left out go behind the others. Returns how many the others are.
-    #[inline(never)]
-    fn put_left_last(&self, found: &mut [NodeId], stated: usize) -> usize {
-        let is_left = |id: &NodeId| self.nodes[id.index].is_left;
-        if !found[stated..].iter().any(is_left) {
-            return found.len();
-        }
-        found[stated..].sort_by_key(is_left);
-        found[stated..].iter().position(is_left).map_or(found.len(), |first| stated + first)
+        Ok(stated)
     }
 
     /// Adds the nodes that a node with this access comes after.

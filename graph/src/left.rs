@@ -32,7 +32,6 @@ impl Graph {
         }
         let id = self.nodes.id(node);
         self.left_out += 1;
-        let has_run = self.nodes[node].stage == Stage::Launched;
         let slot = &mut self.nodes[node];
         (slot.is_left, slot.kind, slot.stage, slot.own) = (true, Kind::Empty, Stage::Waiting, Priority::LOWEST);
         slot.is_left_wanted = false;
@@ -45,30 +44,20 @@ impl Graph {
         }
         // It is told as one that has ended, so its name is free.
         self.nodes.withdraw_name(node);
-        self.fail_those_behind(node, has_run);
+        self.fail_those_behind(node);
         self.lower(node);
         if self.count_history(node) == 0 {
             self.todo.push_back(node);
         }
     }
 
-    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order. Those of streams go:
-    /// such an order is one of nodes that run.
-    fn fail_those_behind(&mut self, node: u32, has_run: bool) {
+    /// Those that fail with the node do not wait for it any more. Their edges stay, for the order.
+    fn fail_those_behind(&mut self, node: u32) {
         let Some(cause) = self.nodes[node].poison else { return };
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             self.mark_anew(edge);
             let it = *self.edge(edge);
-            if it.is_of_stream() && !has_run {
-                self.edges.unlink(self.nodes.slots(), edge);
-                match it.is_counted {
-                    true => self.drop_reference(it.to, self.is_usual),
-                    false => self.end_if_last(it.to),
-                }
-                edge = it.out_next;
-                continue;
-            }
             if !it.passes_no_failure && !self.nodes[it.to].is_left {
                 self.poison_after(it.to, cause);
                 if it.is_counted {

@@ -71,7 +71,6 @@ mod submit;
 mod template;
 
 pub use batch::Behind;
-pub use besides::Besides;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Stretch, Validity, each_once};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, Location, Locations, NewStream, Parent, Parents, Select, Selection, Selector,

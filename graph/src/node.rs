@@ -162,7 +162,7 @@ pub(crate) struct Edge {
     pub into_previous: u32,
     /// The mark of `from` that `to` starts at.
     pub mark: Mark,
-    /// The caller has asked for that mark, or for an order that is none of data.
+    /// The caller has asked for that mark.
     pub is_asked: bool,
     /// It is one of the references of `to`.
     pub is_counted: bool,
@@ -188,13 +188,6 @@ impl Edge {
             is_counted,
             passes_no_failure,
         }
-    }
-}
-
-impl Edge {
-    /// The caller has asked for an order of two nodes that have nothing to do with each other.
-    pub const fn is_of_stream(&self) -> bool {
-        self.is_asked && self.passes_no_failure
     }
 }
 

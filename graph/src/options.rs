@@ -56,11 +56,9 @@ pub struct Options {
     pub phase_max: u32,
     /// One in so many nodes handed out is of a lower priority while one of those is ready (T6).
     pub share: u32,
-    /// How an order is inferred from the data that nodes use.
+    /// How an order is inferred from the data that nodes use. It is an order alone: a node fails with those that its
+    /// caller states.
     pub inference: Inference,
-    /// A node fails with those that it comes after because of data. If not, data is an order alone, and the caller
-    /// states the nodes whose results a node needs: of those too the redundant ones are left out.
-    pub passes_failure: bool,
 }
 
 impl Default for Options {
@@ -77,7 +75,6 @@ impl Default for Options {
             phase_max: 64,
             share: 64,
             inference: Inference::default(),
-            passes_failure: true,
         }
     }
 }

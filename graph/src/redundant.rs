@@ -6,14 +6,14 @@ use crate::node::{Edge, Mark, NodeId, Slot};
 
 impl Graph {
     /// Leaves out those found that come before others of them, and of the first `stated` those alone that fail others
-    /// with them too, where the options allow it. The search goes back along edges and ends after so many as the
+    /// with them too. The search goes back along edges and ends after so many as the
     /// options allow: a dependency that it has not come to stays. Returns how many of the first are left.
     #[inline]
     pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
         match found[..] {
             [] | [_] => return stated,
-            [first, second] if self.are_alike(stated) => {
-                if let Some(is_redundant) = self.is_behind(first.index, second.index, stated) {
+            [first, second] if stated != 1 => {
+                if let Some(is_redundant) = self.is_behind(first.index, second.index, stated == 0) {
                     if is_redundant {
                         found[0] = self.later(first, second);
                         found.truncate(1);
@@ -26,18 +26,6 @@ impl Graph {
         self.drop_redundant_of_many(found, stated)
     }
 
-    /// Whether two nodes are alike: none of them, or both, are stated, and if one is left out the other fails nothing.
-    #[inline]
-    fn are_alike(&self, stated: usize) -> bool {
-        stated == 0 || (stated == 2 && !self.options.passes_failure)
-    }
-
-    /// Whether those are an order alone.
-    #[inline]
-    fn is_weak(&self, stated: usize) -> bool {
-        stated == 0 && !self.options.passes_failure
-    }
-
     /// The later made of two nodes.
     fn later(&self, one: NodeId, other: NodeId) -> NodeId {
         if self.nodes[one.index].number > self.nodes[other.index].number { one } else { other }
@@ -46,8 +34,6 @@ impl Graph {
     /// As [`Graph::drop_redundant`], for any number of them.
     #[inline(never)]
     fn drop_redundant_of_many(&mut self, found: &mut Vec<NodeId>, stated: usize) -> usize {
-        let passes_failure = self.options.passes_failure;
-        let strong = if passes_failure { found.len() } else { stated };
         let mut search = Search::new(self.visit, self.options.inference.search_max);
         self.visit = search.last();
         // Orders found lead from earlier nodes to later ones. Beyond the earliest of these none is left out.
@@ -55,7 +41,7 @@ impl Graph {
         for (place, id) in found.iter().enumerate() {
             let slot = &mut self.nodes[id.index];
             search.earliest = search.earliest.min(slot.number);
-            if place < strong {
+            if place < stated {
                 slot.visit = search.strong();
                 self.stack.extend((!slot.is_left).then_some(id.index));
                 weak -= 1;
@@ -72,10 +58,9 @@ impl Graph {
             return stated;
         }
         let (mut place, mut left) = (0, 0);
-        let kept = if passes_failure { stated } else { 0 };
         found.retain(|id| {
             place += 1;
-            let stays = place <= kept || self.nodes[id.index].visit != search.redundant();
+            let stays = self.nodes[id.index].visit != search.redundant();
             left += usize::from(stays && place <= stated);
             stays
         });
@@ -91,10 +76,9 @@ impl Graph {
                 search.left -= 1;
                 let it = *self.edge(edge);
                 edge = it.into_next;
-                // Such a host function may run before that node is complete. An order that was asked for is of another
-                // model, and no reason to leave one of data out.
+                // Such a host function may run before that node is complete.
                 let is_early = it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host();
-                if is_early || (it.passes_no_failure && (passes_failure || it.is_asked)) {
+                if is_early || (it.passes_no_failure && passes_failure) {
                     continue;
                 }
                 let slot = &mut self.nodes[it.from];
@@ -116,7 +100,7 @@ impl Graph {
     /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone: by one
     /// that passes failures on, or by any that data asks for if they are an order alone.
     #[inline]
-    fn is_behind(&self, one: u32, other: u32, stated: usize) -> Option<bool> {
+    fn is_behind(&self, one: u32, other: u32, is_weak: bool) -> Option<bool> {
         let slots = self.nodes.all();
         let (before, after) = (&slots[one as usize], &slots[other as usize]);
         let is_ordered = before.number < after.number;
@@ -125,7 +109,7 @@ impl Graph {
         let mut edge = after.into;
         while edge != NONE {
             let it = self.edges.get(slots, edge);
-            if it.from == earlier && orders(it, after, self.is_weak(stated)) {
+            if it.from == earlier && orders(it, after, is_weak) {
                 return Some(true);
             }
             if slots[it.from as usize].number > number {

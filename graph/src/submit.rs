@@ -49,7 +49,7 @@ impl Graph {
             self.follow(node, after, spec.kind);
         }
         match in_order {
-            [first] if spec.kind.is_device() => self.link_in_order(first.index, node, Mark::Launched, false),
+            [first] if spec.kind.is_device() => self.link_in_order(first.index, node, Mark::Launched),
             _ => self.follow_by_data(node, in_order, spec.kind),
         }
         Ok(self.appended(node))

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Besides, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Runner, Spec, Stage};
+use overtake_graph::{Access, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Runner, Spec, Stage};
 
-use crate::accesses::{append, before, graph, reads, writes};
+use crate::accesses::{append, graph, writes};
 
 const CAUSE: Cause = Cause(NonZeroU32::MIN);
 const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
@@ -14,28 +14,11 @@ fn launch(graph: &mut Graph, node: NodeId) -> overtake_graph::Point {
     graph.launched(node).unwrap().at.unwrap()
 }
 
-/// A node that states one that was left out, and uses its bytes, still fails with others whose bytes it uses.
-#[test]
-fn a_stated_node_that_was_left_out_takes_no_failure_from_others() {
-    let mut graph = graph();
-    let (x, y) = (graph.data(8), graph.data(8));
-    let running = append(&mut graph, &[writes(x)]);
-    launch(&mut graph, running);
-    let left = append(&mut graph, &[writes(x)]);
-    assert!(graph.give_up(left, CAUSE) && graph.is_left_out(left));
-    assert_eq!(graph.ended().map(|it| it.node), Some(left));
-    let other = append(&mut graph, &[writes(y)]);
-    let behind = graph.append_using(&Spec { after: &[left], ..KERNEL }, &[reads(x), reads(y)]).unwrap();
-    assert!(before(&graph, behind).contains(&other));
-    assert!(graph.give_up(other, CAUSE));
-    assert_eq!(graph.stage(behind), Stage::Ended, "it fails with the writer of its bytes");
-}
-
 /// A kernel that was left out behind the launch of one makes a copy ready, which comes before the other kernels.
 #[test]
 fn a_kernel_that_fails_behind_a_launch_ends_the_batch() {
     let orders = [false, true].map(|is_batch| {
-        let mut graph = Graph::new(Options { passes_failure: false, phase_max: 1, ..Options::default() }).unwrap();
+        let mut graph = Graph::new(Options { phase_max: 1, ..Options::default() }).unwrap();
         let x = graph.data(8);
         let failed = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
         assert!(graph.give_up(failed, CAUSE));
@@ -66,7 +49,7 @@ fn a_kernel_that_fails_behind_a_launch_ends_the_batch() {
 #[test]
 fn a_node_of_no_lane_stands_for_what_a_left_one_waits_for() {
     for is_empty in [false, true] {
-        let mut graph = Graph::new(Options { passes_failure: false, ..Options::default() }).unwrap();
+        let mut graph = Graph::new(Options::default()).unwrap();
         let data = graph.data(64);
         let running = append(&mut graph, &[writes(data)]);
         let its = launch(&mut graph, running);
@@ -165,39 +148,6 @@ fn nodes_of_each_device_wait_for_room() {
     assert!(graph.next(Runner::Device).is_none(), "the lane is full");
     graph.complete(at.lane, at.value).unwrap();
     launch(&mut graph, second);
-}
-
-/// A function that starts at a launch, and comes in a stream behind the same node, waits for its end.
-#[test]
-fn an_order_at_a_launch_does_not_hide_a_stream() {
-    let mut graph = graph();
-    let first = graph.append(&KERNEL).unwrap();
-    let nodes = [first];
-    let besides = Besides { launches: &nodes, in_order: &nodes };
-    let then = graph.append_besides(&Spec::of(Kind::Host), &[], &besides).unwrap();
-    let at = launch(&mut graph, first);
-    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), None, "{first} is not complete");
-    graph.complete(at.lane, at.value).unwrap();
-    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(then));
-}
-
-/// A stream goes on behind a node that has run and failed, and behind those that it ran behind.
-#[test]
-fn a_stream_goes_on_behind_a_node_that_has_run() {
-    let mut graph = graph();
-    let running = graph.append(&KERNEL).unwrap();
-    let its = launch(&mut graph, running);
-    let goes_on = graph.append(&Spec { after: &[running], ..KERNEL }).unwrap();
-    launch(&mut graph, goes_on);
-    let fails = graph.append(&Spec { after: &[running], ..KERNEL }).unwrap();
-    let at = launch(&mut graph, fails);
-    assert_ne!(at.lane, its.lane);
-    let nodes = [fails];
-    let besides = Besides { launches: &[], in_order: &nodes };
-    let then = graph.append_besides(&Spec::of(Kind::Host), &[], &besides).unwrap();
-    graph.failed(fails, CAUSE).unwrap();
-    graph.complete(at.lane, at.value).unwrap();
-    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), None, "the first one still runs: {then}");
 }
 
 /// A node that is known before it is described fails with one that has failed before it.

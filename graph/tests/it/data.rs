@@ -49,19 +49,17 @@ struct Program {
     /// Of launched nodes, the oldest first.
     points: Vec<Point>,
     sees_const: bool,
-    /// Data is an order alone.
-    is_order_alone: bool,
 }
 
 /// The numbers of one access: object, range, mode.
 type Use = (u8, u8, u8, u8);
 
 impl Program {
-    fn new(inference: Inference, passes_failure: bool) -> Program {
-        let mut graph = Graph::new(Options { inference, passes_failure, ..Options::default() }).unwrap();
+    fn new(inference: Inference) -> Program {
+        let mut graph = Graph::new(Options { inference, ..Options::default() }).unwrap();
         let objects = objects(&mut graph);
         let (nodes, points, sees_const) = (Vec::new(), Vec::new(), inference.sees_const);
-        Program { graph, objects, nodes, points, sees_const, is_order_alone: !passes_failure }
+        Program { graph, objects, nodes, points, sees_const }
     }
 
     fn access(&self, (object, from, to, mode): Use) -> (Access, Vec<(usize, Mode)>) {
@@ -177,8 +175,7 @@ impl Program {
             let is_it = |node: &Node| node.id == ended.node && !node.has_ended;
             let number = self.nodes.iter().position(is_it).expect("it is returned once");
             self.nodes[number].has_ended = true;
-            let is_right = ended.outcome.is_err() == self.is_to_fail(number);
-            assert!(is_right || !self.is_order_alone, "{number}: {ended:?}");
+            assert_eq!(ended.outcome.is_err(), self.is_to_fail(number), "{number}: {ended:?}");
         }
     }
 
@@ -244,15 +241,15 @@ proptest! {
     /// SY-06: no dependency is missing, and none is there that the bytes do not ask for.
     #[test]
     fn edges_are_those_that_the_bytes_ask_for(moves in moves()) {
-        let mut program = Program::new(ALL_SEARCHED, true);
+        let mut program = Program::new(ALL_SEARCHED);
         moves.iter().for_each(|one| program.act(one, false));
     }
 
-    /// A node that fails ends at once. Its order with others does not go with it. Where data is an order alone, no node
-    /// fails but with those that are stated to be before it.
+    /// A node that fails ends at once. Its order with others does not go with it. No node fails but with those that are
+    /// stated to be before it.
     #[test]
-    fn no_order_is_lost_with_a_node_that_fails(moves in moves(), passes_failure in any::<bool>()) {
-        let mut program = Program::new(ALL_SEARCHED, passes_failure);
+    fn no_order_is_lost_with_a_node_that_fails(moves in moves()) {
+        let mut program = Program::new(ALL_SEARCHED);
         moves.iter().for_each(|one| program.act(one, true));
         program.end();
     }
@@ -261,10 +258,10 @@ proptest! {
     #[test]
     fn no_dependency_is_missing_by_any_rule(
         moves in moves(),
-        (sees_const, passes_failure) in any::<(bool, bool)>(),
+        sees_const in any::<bool>(),
         search_max in 0_u32..6,
     ) {
-        let mut program = Program::new(Inference { sees_const, search_max }, passes_failure);
+        let mut program = Program::new(Inference { sees_const, search_max });
         moves.iter().for_each(|one| program.act(one, true));
         program.end();
     }

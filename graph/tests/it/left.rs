@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Access, Besides, Cause, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage};
+use overtake_graph::{Access, Cause, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec, Stage};
 
 use crate::accesses::{append, before, graph, reads, writes};
 
@@ -35,8 +35,9 @@ fn failed_nodes_hide_nothing_that_still_runs() {
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(failing));
     let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
     let other = graph.append_using(&held, &[writes(y)]).unwrap();
-    let behind = append(&mut graph, &[writes(x), reads(z)]);
-    let behind_both = append(&mut graph, &[reads(x), reads(y)]);
+    let kernel = Spec::of(Kind::Kernel);
+    let behind = graph.append_using(&Spec { after: &[failing], ..kernel }, &[writes(x), reads(z)]).unwrap();
+    let behind_both = graph.append_using(&Spec { after: &[behind], ..kernel }, &[reads(x), reads(y)]).unwrap();
     assert_eq!(before(&graph, behind_both), [behind, other]);
     graph.failed(failing, CAUSE).unwrap();
     assert_eq!((graph.stage(behind), graph.stage(behind_both)), (Stage::Ended, Stage::Waiting));
@@ -63,8 +64,11 @@ fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
     let its = launch(&mut graph, running);
     let goes_on = graph.append(&Spec { after: &[running], ..Spec::of(Kind::Kernel) }).unwrap();
     launch(&mut graph, goes_on);
+    let mut before = None;
     let failing = [(); 3].map(|()| {
-        let node = append(&mut graph, &[writes(data)]);
+        let spec = Spec { after: before.as_slice(), ..Spec::of(Kind::Kernel) };
+        let node = graph.append_using(&spec, &[writes(data)]).unwrap();
+        before = Some(node);
         (node, launch(&mut graph, node))
     });
     let [(first, _), _, (_, at)] = failing;
@@ -93,8 +97,9 @@ fn the_last_of_several_failed_nodes_stands_for_the_one_that_runs() {
     let (failing, apart) = (graph.append_using(&host, &[]).unwrap(), graph.append_using(&host, &[]).unwrap());
     let kernel = Spec::of(Kind::Kernel);
     let reader = graph.append_using(&Spec { after: &[failing], ..kernel }, &[reads(x), writes(y)]).unwrap();
-    let held = graph.append_using(&Spec { references: 1, ..kernel }, &[reads(y), writes(v)]).unwrap();
-    let last = append(&mut graph, &[reads(v), reads(z)]);
+    let held = Spec { after: &[reader], references: 1, ..kernel };
+    let held = graph.append_using(&held, &[reads(y), writes(v)]).unwrap();
+    let last = graph.append_using(&Spec { after: &[held], ..kernel }, &[reads(v), reads(z)]).unwrap();
     let far = graph.append_using(&Spec { after: &[apart], ..kernel }, &[reads(other)]).unwrap();
     for node in [failing, apart] {
         assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(node));
@@ -133,7 +138,7 @@ fn a_failed_reader_stays_in_the_order_while_those_before_it_run() {
 /// Where data is an order alone, a node fails with those that are stated: not with a reader that it comes after.
 #[test]
 fn a_failure_goes_along_stated_orders_alone() {
-    let mut graph = Graph::new(Options { passes_failure: false, ..Options::default() }).unwrap();
+    let mut graph = Graph::new(Options::default()).unwrap();
     let data = graph.data(8);
     let first = append(&mut graph, &[writes(data)]);
     let reader = append(&mut graph, &[reads(data)]);
@@ -183,7 +188,7 @@ fn a_name_goes_with_its_node() {
 /// One that waits for several that were left out raises those before them.
 #[test]
 fn priorities_go_through_nodes_that_are_left_out() {
-    let options = || Options { passes_failure: false, ..Options::default() };
+    let options = || Options::default();
     let urgent = Priority::new(2).unwrap();
     // The second fails with the first, before the urgent one is there or behind it.
     for is_late in [false, true] {
@@ -204,24 +209,4 @@ fn priorities_go_through_nodes_that_are_left_out() {
         assert!(graph.give_up(last, CAUSE));
         assert_eq!(graph.priority(running), Some(Priority::LOWEST));
     }
-}
-
-/// A stream is an order of those that run: one that is left out does not hand it on.
-#[test]
-fn a_stream_goes_on_without_a_node_that_is_left_out() {
-    let mut graph = Graph::new(Options { passes_failure: false, ..Options::default() }).unwrap();
-    let x = graph.data(8);
-    let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
-    let guard = graph.append_using(&held, &[writes(x)]).unwrap();
-    let writer = append(&mut graph, &[writes(x)]);
-    let append_behind = |graph: &mut Graph| {
-        let in_order = [writer];
-        graph.append_besides(&Spec::of(Kind::Kernel), &[], &Besides { launches: &[], in_order: &in_order }).unwrap()
-    };
-    let behind = append_behind(&mut graph);
-    assert_eq!(graph.all_behind(guard), [writer]);
-    assert!(graph.give_up(writer, CAUSE) && graph.is_left_out(writer));
-    let later = append_behind(&mut graph);
-    let ready: Vec<_> = std::iter::from_fn(|| graph.next(Runner::Device).map(|ready| ready.node)).collect();
-    assert_eq!(ready, [behind, later]);
 }

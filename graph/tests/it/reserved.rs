@@ -126,7 +126,7 @@ fn a_reserved_node_is_made_when_it_is_described() {
     let both = graph.append_using(&KERNEL, &reads).unwrap();
     let mut before = Vec::new();
     graph.predecessors(both, |node| before.push(node));
-    assert_eq!(before, [last, early]);
+    assert_eq!(before, [early, last]);
     let mut stays_behind = Vec::new();
     graph.predecessors(early, |node| stays_behind.push(node));
     assert_eq!((graph.is_left_out(early), stays_behind), (true, vec![reserved]));

@@ -100,7 +100,6 @@ impl Dispatcher {
             edges_max: options.tasks_max.saturating_mul(4),
             inference: options.inference,
             // Arrays know whose results a task needs.
-            passes_failure: false,
             ..graph::Options::default()
         })?;
         if options.workers == 0 || options.workers > WORKERS_MAX {

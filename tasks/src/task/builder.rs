@@ -52,8 +52,6 @@ pub struct TaskBuilder<'t, 'n> {
 struct Rare<'n> {
     after: Vec<&'n Handle>,
     after_launch: Vec<&'n Handle>,
-    /// The task that it goes on behind in its lane, whether that fails or not.
-    behind: Option<&'n Handle>,
     /// How often its launch is repeated.
     retries: u32,
     /// Among the ready tasks of its priority, if a policy decides that.
@@ -156,15 +154,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// have run. A device task still comes after them on the device (PX-07). It does not run if one of them has failed.
     pub fn after_launch(mut self, tasks: impl IntoIterator<Item = &'n Handle>) -> TaskBuilder<'t, 'n> {
         self.more().after_launch.extend(tasks);
-        self
-    }
-
-    /// It goes on behind this task in a lane, if there is one, and does not fail with it.
-    #[doc(hidden)]
-    pub fn behind(mut self, task: Option<&'n Handle>) -> TaskBuilder<'t, 'n> {
-        if task.is_some() {
-            self.more().behind = task;
-        }
         self
     }
 

@@ -18,13 +18,11 @@ pub struct Task {
     pub after: Vec<u32>,
     /// Those whose launch is enough.
     pub launches: Vec<u32>,
-    /// Those before it in a stream.
-    pub stream: Vec<u32>,
 }
 
 impl Task {
     /// A kernel of the lowest priority with one turn, which succeeds and is not held, behind none.
-    pub const PLAIN: Task = Task { kind: KERNEL, bits: PLAIN, after: vec![], launches: vec![], stream: vec![] };
+    pub const PLAIN: Task = Task { kind: KERNEL, bits: PLAIN, after: vec![], launches: vec![] };
 }
 
 /// The bits of such a task.
@@ -87,8 +85,8 @@ impl Call {
             21 => Call::Named(random.number()),
             22 | 23 => {
                 let (which, after) = (random.number(), random.numbers(2));
-                let (launches, stream) = (random.numbers_once_in(4, 1), random.numbers_once_in(4, 1));
-                Call::Fill(which, Task { after, launches, stream, ..task(random) })
+                let launches = random.numbers_once_in(4, 1);
+                Call::Fill(which, Task { after, launches, ..task(random) })
             }
             24 | 25 => Call::Before(random.number(), random.number(), random.number()),
             26 => Call::Hold(random.number()),
@@ -124,10 +122,9 @@ impl Call {
     fn append(random: &mut Random, setting: &Setting) -> Call {
         let kind = if random.once_in(2) { KERNEL } else { random.number() };
         let (after, launches) = (random.numbers_once_in(3, 2), random.numbers_once_in(10, 2));
-        let stream = random.numbers_once_in(6, 2);
         let uses = if setting.uses_data { random.below(4) } else { 0 };
         let uses = (0..uses).map(|_| [(); 4].map(|()| random.number())).collect();
-        Call::Append(Task { kind, bits: random.number(), after, launches, stream }, uses)
+        Call::Append(Task { kind, bits: random.number(), after, launches }, uses)
     }
 
     fn device(random: &mut Random, setting: &Setting) -> Call {

@@ -172,9 +172,6 @@ impl Program {
     /// A node of the host begins behind this one.
     fn check_mark(&self, number: usize, before: &Before) {
         let first = &self.nodes[before.node];
-        if before.why == Why::Stream && self.never_runs(before.node) {
-            return;
-        }
         let is_left = first.launches == 0 && self.stage(before.node) == Stage::Ended;
         let needs_results = !first.kind.is_host() || is_left;
         let asked = if let Why::Stated(asked) = before.why { asked } else { None };

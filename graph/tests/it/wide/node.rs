@@ -6,7 +6,6 @@ use overtake_graph::{Ended, Kind, Mark, Mode, NodeId, Priority};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     Stated(Option<Mark>),
-    Stream,
     Data,
 }
 
@@ -16,8 +15,6 @@ pub struct Before {
     pub why: Why,
     /// It had not ended when the other one was added, so this is an order.
     pub is_order: bool,
-    /// It had been left out then.
-    pub was_left: bool,
 }
 
 impl Before {
@@ -100,10 +97,5 @@ impl Node {
         let is_empty = wish.kind == Kind::Empty;
         (self.is_launched, self.is_done) = (is_empty, is_empty);
         (self.is_absent, self.is_reserved) = (false, false);
-    }
-
-    /// Whether its outcome is not known to be good.
-    pub fn may_fail(&self) -> bool {
-        self.has_failed || self.ended.is_none_or(|ended| ended.outcome.is_err())
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use overtake_graph::{Cause, Kind, Runner};
 
 use super::call::Task;
-use super::node::Why;
 use super::program::Program;
 use crate::model::numbers::cause;
 
@@ -55,7 +54,7 @@ impl Program {
         for (number, node) in self.nodes.iter().enumerate() {
             let (fails, outcome) = (self.fails(number, &mut memo), node.ended.unwrap().outcome);
             assert!(!fails || outcome.is_err(), "{number} does not fail");
-            assert!(fails || outcome.is_ok() || self.options.passes_failure, "{number} fails");
+            assert!(fails || outcome.is_ok(), "{number} fails");
             match outcome {
                 Err(told) => {
                     assert!(self.is_of_those_before(told, number), "{number} fails by {told:?}");
@@ -66,7 +65,7 @@ impl Program {
         }
     }
 
-    /// Whether the node has failed, or a stated one before it fails. By data it may fail too, if the options say so.
+    /// Whether the node has failed, or a stated one before it fails.
     fn fails(&self, number: usize, memo: &mut Vec<Option<bool>>) -> bool {
         if let Some(known) = memo[number] {
             return known;
@@ -78,12 +77,11 @@ impl Program {
         fails
     }
 
-    /// Whether the cause is that of a node that has failed: of this one or one before it, but for those in streams.
+    /// Whether the cause is that of a node that has failed: of this one or one before it.
     fn is_of_those_before(&self, told: Cause, number: usize) -> bool {
         let (mut seen, mut open) = (BTreeSet::from([number]), vec![number]);
         while let Some(node) = open.pop() {
-            let before = self.nodes[node].before.iter().filter(|it| it.why != Why::Stream);
-            open.extend(before.map(|it| it.node).filter(|it| seen.insert(*it)));
+            open.extend(self.nodes[node].before.iter().map(|it| it.node).filter(|it| seen.insert(*it)));
         }
         seen.into_iter().any(|it| cause(it) == told && self.nodes[it].has_failed)
     }

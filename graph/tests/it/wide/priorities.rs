@@ -2,7 +2,6 @@
 
 use overtake_graph::{NodeId, Point, Priority};
 
-use super::node::Why;
 use super::program::Program;
 
 /// What the oracle knows of a priority.
@@ -68,10 +67,9 @@ impl Program {
     /// Whether a node waits for one before it that was left out: by an order that passes no failure on. It does not if
     /// it fails with that one. None if it has orders of both kinds.
     fn waits_for_left(&self, number: usize, then: usize) -> Option<bool> {
-        let fails_by_data = |was_left: bool| self.options.passes_failure && !was_left;
         let mut passes = [false; 2];
         for it in self.nodes[then].before.iter().filter(|it| it.node == number && it.is_order) {
-            passes[usize::from(it.is_stated() || (it.why == Why::Data && fails_by_data(it.was_left)))] = true;
+            passes[usize::from(it.is_stated())] = true;
         }
         let [is_weak, is_strong] = passes;
         (!(is_weak && is_strong)).then_some(is_weak)

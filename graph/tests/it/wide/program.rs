@@ -122,15 +122,11 @@ impl Program {
         self.nodes.last_mut().unwrap()
     }
 
-    /// A node that comes after these, for this reason. One whose end the caller knows is none of them, and a stream has
-    /// none that has ended.
+    /// A node that comes after these, for this reason. One whose end the caller knows is none of them.
     pub fn orders(&self, after: &[usize], why: Why) -> Vec<Before> {
-        let order = |node: &usize| {
-            let is_order = self.stage(*node) != Stage::Ended;
-            Before { node: *node, why, is_order, was_left: !is_order && self.is_left_out(*node) }
-        };
+        let order = |node: &usize| Before { node: *node, why, is_order: self.stage(*node) != Stage::Ended };
         let is_known = |node: &&usize| self.nodes[**node].ended.is_none();
-        after.iter().filter(is_known).map(order).filter(|it| it.why != Why::Stream || it.is_order).collect()
+        after.iter().filter(is_known).map(order).collect()
     }
 
     /// A node that uses these bytes comes after all whose uses of them conflict.
@@ -140,8 +136,7 @@ impl Program {
         };
         let is_there = |node: &usize| self.is_in_order(*node) || self.nodes[*node].ended.is_none();
         let all = (0..self.nodes.len()).filter(|node| conflicts(&self.nodes[*node]) && is_there(node));
-        let order =
-            |node| Before { node, why: Why::Data, is_order: self.is_in_order(node), was_left: self.is_left_out(node) };
+        let order = |node| Before { node, why: Why::Data, is_order: self.is_in_order(node) };
         all.map(order).collect()
     }
 
@@ -150,22 +145,12 @@ impl Program {
         let (mut found, mut open) = (BTreeSet::new(), vec![node]);
         while let Some(node) = open.pop() {
             for before in self.nodes[node].before.iter().filter(|it| it.is_order) {
-                let first = &self.nodes[before.node];
-                // A stream goes on without those that do not run.
-                let is_left = first.kind.is_host() && first.has_failed;
-                let is_skipped = before.why == Why::Stream && (is_left || self.never_runs(before.node));
-                if !is_skipped && found.insert(before.node) {
+                if found.insert(before.node) {
                     open.push(before.node);
                 }
             }
         }
         found
-    }
-
-    pub fn never_runs(&self, number: usize) -> bool {
-        let node = &self.nodes[number];
-        let is_through = node.kind == Kind::Empty && !node.may_fail();
-        node.launches == 0 && self.stage(number) == Stage::Ended && !is_through
     }
 
     /// The news of inherited priorities.

@@ -48,7 +48,6 @@ fn options(random: &mut Random) -> Options {
         phase_max: 1 + random.below(5),
         share: if random.once_in(2) { u32::MAX } else { 2 + random.below(3) },
         inference: Inference { sees_const: true, search_max: [0, 1, 3, 64, u32::MAX][random.below(5) as usize] },
-        passes_failure: random.once_in(3),
     };
     if order == Order::PhysX { Options { devices: 1, lane_max: 0, ..options } } else { options }
 }

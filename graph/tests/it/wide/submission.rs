@@ -1,6 +1,6 @@
 //! Calls that add nodes and orders.
 
-use overtake_graph::{Access, Besides, Kind, Mark, Mode, NodeId, Priority, Refused, Replay, Spec, Stage, Template};
+use overtake_graph::{Access, Kind, Mark, Mode, NodeId, Priority, Refused, Replay, Spec, Stage, Template};
 
 use super::call::{Task, Use};
 use super::node::{Before, Why, Wish};
@@ -17,14 +17,7 @@ type Step = (Wish, Vec<usize>);
 struct Lists {
     after: Vec<NodeId>,
     launches: Vec<NodeId>,
-    stream: Vec<NodeId>,
     before: Vec<Before>,
-}
-
-impl Lists {
-    fn besides(&self) -> Besides<'_> {
-        Besides { launches: &self.launches, in_order: &self.stream }
-    }
 }
 
 fn spec<'a>(wish: &Wish, after: &'a [NodeId], references: u32) -> Spec<'a> {
@@ -34,12 +27,11 @@ fn spec<'a>(wish: &Wish, after: &'a [NodeId], references: u32) -> Spec<'a> {
 
 impl Program {
     fn lists(&self, task: &Task) -> Lists {
-        let [after, launches, stream] = [&task.after, &task.launches, &task.stream].map(|list| self.picks(list));
+        let [after, launches] = [&task.after, &task.launches].map(|list| self.picks(list));
         let mut before = self.orders(&after, Why::Stated(None));
         before.extend(self.orders(&launches, Why::Stated(Some(Mark::Launched))));
-        before.extend(self.orders(&stream, Why::Stream));
-        let [after, launches, stream] = [after, launches, stream].map(|list| self.ids(&list));
-        Lists { after, launches, stream, before }
+        let [after, launches] = [after, launches].map(|list| self.ids(&list));
+        Lists { after, launches, before }
     }
 
     /// The accesses, and the bytes that they are of.
@@ -62,11 +54,10 @@ impl Program {
         let mut before = lists.before.clone();
         before.extend(self.orders_of_data(&bytes));
         let spec = spec(&wish, &lists.after, wish.held);
-        let is_alone = lists.launches.is_empty() && lists.stream.is_empty();
-        let told = match (is_alone, accesses.is_empty()) {
+        let told = match (lists.launches.is_empty(), accesses.is_empty()) {
             (true, true) => self.graph.append(&spec),
             (true, false) => self.graph.append_using(&spec, &accesses),
-            (false, _) => self.graph.append_besides(&spec, &accesses, &lists.besides()),
+            (false, _) => self.graph.append_besides(&spec, &accesses, &lists.launches),
         };
         match told {
             Err(Refused::WouldBlock | Refused::Edges { .. }) => {}
@@ -112,7 +103,7 @@ impl Program {
         let Some(number) = self.pick_of(which, |node| node.is_absent && !node.is_reserved) else { return };
         let (wish, lists) = (Wish { in_copy_strand: false, ..self.wish(task.kind, task.bits) }, self.lists(task));
         let id = self.nodes[number].id;
-        match self.graph.fill_besides(id, &spec(&wish, &lists.after, wish.held), &lists.besides()) {
+        match self.graph.fill_besides(id, &spec(&wish, &lists.after, wish.held), &lists.launches) {
             Err(Refused::WouldBlock | Refused::Edges { .. } | Refused::Cycle { .. } | Refused::Finished { .. }) => {}
             Err(Refused::NameTaken { .. }) => assert_ne!(self.graph.stage(id), Stage::Waiting),
             told => {
@@ -179,7 +170,7 @@ impl Program {
 
     fn add_replayed(&mut self, inner: Vec<Step>, ids: &[NodeId], outer: &[Before], (least, held): (Priority, u32)) {
         let first = self.nodes.len();
-        let order = |it| Before { node: first + it, why: Why::Stated(None), is_order: true, was_left: false };
+        let order = |it| Before { node: first + it, why: Why::Stated(None), is_order: true };
         for ((wish, before), id) in inner.into_iter().zip(ids) {
             let is_first = before.is_empty();
             let held = if is_first { held } else { 0 };
@@ -199,7 +190,7 @@ impl Program {
         match told {
             Ok(()) => {
                 assert_eq!(stage, Stage::Waiting);
-                let before = Before { node: first, why: Why::Stated(mark), is_order: true, was_left: false };
+                let before = Before { node: first, why: Why::Stated(mark), is_order: true };
                 self.nodes[then].before.push(before);
             }
             Err(Refused::Cycle { .. } | Refused::Finished { .. } | Refused::Started { .. } | Refused::WouldBlock) => {}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graph::{Access, Besides, NodeId, Spec};
+use graph::{Access, NodeId, Spec};
 
 use super::{Nodes, TaskBuilder};
 use crate::dispatch::shared::Held;
@@ -96,13 +96,11 @@ impl<'n> TaskBuilder<'_, 'n> {
     /// Whether it comes after others in other ways than that it starts behind them.
     #[inline]
     fn has_besides(&self) -> bool {
-        self.more.as_ref().is_some_and(|more| more.behind.is_some() || !more.after_launch.is_empty())
+        self.more.as_ref().is_some_and(|more| !more.after_launch.is_empty())
     }
 
-    fn with_besides<T>(&self, append: impl FnOnce(&Besides<'_>) -> T) -> T {
-        let launches: Nodes = self.launched_before().map(Handle::node).collect();
-        let in_order: Nodes = self.more.iter().filter_map(|more| more.behind).map(Handle::node).collect();
-        append(&Besides { launches: &launches, in_order: &in_order })
+    fn with_besides<T>(&self, append: impl FnOnce(&[NodeId]) -> T) -> T {
+        append(&self.launched_before().map(Handle::node).collect::<Nodes>())
     }
 
     /// Those of whose launch it comes after.
