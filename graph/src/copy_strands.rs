@@ -29,12 +29,6 @@ pub(crate) struct CopyStrands {
 }
 
 impl CopyStrands {
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.strands.is_empty()
-    }
-
     /// The copy strand of a copy, if there is one.
     pub fn find(&self, slot: &Slot) -> Option<u32> {
         let copy_strand = CopyStrand::of(slot);

@@ -52,8 +52,6 @@ pub(crate) struct Lanes {
     folded: [u32; LANES],
     /// The lanes onto which no strand is folded, a bit each.
     empty: u64,
-    /// Of the group that begins with each lane: those with the fewest strands, a bit each. None while that is unknown.
-    fewest: [u64; LANES],
     strands: Vec<Strand>,
     free: u32,
     copy_strands: CopyStrands,
@@ -88,7 +86,6 @@ impl Lanes {
             groups,
             folded: [0; LANES],
             empty: u64::MAX,
-            fewest: [0; LANES],
             strands: Vec::new(),
             free: NONE,
             copy_strands: CopyStrands::default(),

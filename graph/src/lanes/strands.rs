@@ -40,7 +40,6 @@ impl Lanes {
         let lane = self.least(group, is_copy_strand);
         self.folded[usize::from(lane) % LANES] += 1;
         self.empty &= !(1 << lane);
-        self.fewest[usize::from(group * self.per_group) % LANES] &= !(1 << lane);
         let strand = Strand { lane, is_copy_strand, holders: 1, next_free: NONE };
         let index = match self.strands.get_mut(self.free as usize) {
             Some(free) => {
@@ -59,51 +58,13 @@ impl Lanes {
 
     /// The first lane of the group that has the fewest strands: one with room and without a copy strand, if it can be.
     /// The last lane without strands is a copy strand's, where there are copy strands.
-    fn least(&mut self, group: u8, is_copy_strand: bool) -> u8 {
+    fn least(&self, group: u8, is_copy_strand: bool) -> u8 {
         let first = group * self.per_group;
-        if self.max == u64::MAX && self.copy_strands.is_empty() {
-            return self.fewest(first);
-        }
         let empty = (self.empty >> first).trailing_zeros() as u8;
         if empty < self.per_group && (is_copy_strand || self.copy_strands.leave(self.empty, first, self.per_group)) {
             return first + empty;
         }
         self.least_of_all(first)
-    }
-
-    /// The same of lanes that have no bound, and of which none has a copy strand.
-    #[inline]
-    fn fewest(&mut self, first: u8) -> u8 {
-        if self.fewest[usize::from(first) % LANES] == 0 {
-            self.find_fewest(first);
-        }
-        self.fewest[usize::from(first) % LANES].trailing_zeros() as u8
-    }
-
-    /// Looks at all lanes of a group: once for as many strands as have the fewest.
-    #[inline(never)]
-    fn find_fewest(&mut self, first: u8) {
-        let (mut lanes, mut fewest) = (0, u32::MAX);
-        for lane in first..first + self.per_group {
-            let count = self.folded[usize::from(lane) % LANES];
-            if count < fewest {
-                (lanes, fewest) = (0, count);
-            }
-            lanes |= u64::from(count == fewest) << lane;
-        }
-        self.fewest[usize::from(first) % LANES] = lanes;
-    }
-
-    /// A lane has one strand less than before.
-    #[inline]
-    fn note_less(&mut self, lane: u8) {
-        let (bit, lanes) = (1 << lane, &mut self.fewest[usize::from(lane - lane % self.per_group) % LANES]);
-        if *lanes & bit != 0 {
-            *lanes = bit;
-        } else if *lanes != 0 && self.folded[usize::from(lane) % LANES] == self.folded[lanes.trailing_zeros() as usize]
-        {
-            *lanes |= bit;
-        }
     }
 
     #[inline(never)]
@@ -148,7 +109,6 @@ impl Lanes {
         } else {
             self.retired.push(strand);
         }
-        self.note_less(lane);
     }
 
     /// No simulation runs any more.
