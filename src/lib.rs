@@ -77,8 +77,6 @@ pub mod pipeline {
     pub use overtake_feed::{Feed, FeedKernel, FeedOptions, FeedResult, FeedResults, FeedStage, Feeder};
     #[doc(inline)]
     pub use overtake_pipelines::*;
-    #[doc(inline)]
-    pub use overtake_plan::latency as plan;
 }
 
 /// The version of this library.

@@ -101,7 +101,6 @@ impl<'s> Submission<'s> {
         start.submit(begun, describe, || ())?;
         let partial = Partial { record: Arc::clone(&record), bytes: claim.bytes.clone(), place: self.place, reducer };
         claim.record.change_partials(|partials| partials.push(partial));
-        self.store.reduced.add(&claim.record);
         Ok(record)
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Store {
     pub tasks: Tasks,
     /// Held while a task is appended with its transfers.
     pub order: Order,
-    /// The records that have, or had, partial results of reductions.
-    pub reduced: List,
     /// The records in memory of the caller's.
     pub adopted: List,
     /// Guards of the host that are open.
@@ -95,8 +93,7 @@ impl Store {
 
     fn with(tasks: Tasks, least: Priority, entry: Option<Handle>, common: Arc<Common>) -> Store {
         let (order, guards, is_over) = (Order::default(), Guards::default(), AtomicBool::new(false));
-        let [reduced, adopted] = [(); 2].map(|()| List::default());
-        Store { tasks, order, reduced, adopted, guards, is_over, least, entry, common }
+        Store { tasks, order, adopted: List::default(), guards, is_over, least, entry, common }
     }
 
     /// The number of a use.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use copies::Priority;
 use hal::Nanos;
-use overtake_plan::latency::PlannedStream;
 use stages::Admission;
 
 /// What happens to frames when the consumer falls behind.
@@ -39,8 +38,8 @@ pub struct PipelineOptions {
     pub priority: Priority,
     /// What happens to frames when the consumer falls behind.
     pub behind: Behind,
-    /// The time between frames, if the pipeline has a rate, which plans use. With a period, copies of the priority are
-    /// expected in both directions for as long as the pipeline exists, so bulk yields to the first frame too.
+    /// The time between frames, if the pipeline has a rate. With a period, copies of the priority are expected in both
+    /// directions for as long as the pipeline exists, so bulk yields to the first frame too.
     pub period: Option<Nanos>,
     /// The time after its capture within which a frame has to be delivered. The default is the period.
     pub deadline: Option<Nanos>,
@@ -88,43 +87,5 @@ impl PipelineOptions {
     /// A frame is on time so long after its capture.
     pub(crate) fn on_time(&self) -> Option<Nanos> {
         self.deadline.or(self.period)
-    }
-
-    /// This pipeline as the stream of a plan, with frames of these sizes and these kernels. `None` if it has no period.
-    /// A pipeline without a deadline delivers each frame before the next one arrives.
-    #[must_use]
-    pub fn planned(&self, upload_bytes: u64, kernels: Vec<Nanos>, download_bytes: u64) -> Option<PlannedStream> {
-        let period = self.period.filter(|period| *period > Nanos::ZERO)?;
-        let (name, deadline) = (self.name.clone(), self.deadline.unwrap_or(period));
-        let (jitter, tolerance) = (Nanos::ZERO, self.tolerance.unwrap_or(Nanos::ZERO));
-        Some(PlannedStream {
-            name,
-            count: 1,
-            period,
-            deadline,
-            jitter,
-            tolerance,
-            upload_bytes,
-            kernels,
-            download_bytes,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipeline_with_a_period_is_a_stream_of_a_plan() {
-        let options = PipelineOptions { name: "camera".to_owned(), ..PipelineOptions::default() };
-        assert_eq!(options.planned(1, Vec::new(), 2), None);
-        let period = Nanos::from_us(16_667);
-        let options = PipelineOptions { period: Some(period), ..options };
-        let planned = options.planned(3 << 20, vec![Nanos(7)], 64).unwrap();
-        assert_eq!((planned.period, planned.deadline), (period, period));
-        assert_eq!((planned.name.as_str(), planned.upload_bytes, planned.download_bytes), ("camera", 3 << 20, 64));
-        let options = PipelineOptions { deadline: Some(Nanos(9)), ..options };
-        assert_eq!(options.planned(0, Vec::new(), 0).unwrap().deadline, Nanos(9));
     }
 }

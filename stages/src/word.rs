@@ -23,13 +23,11 @@ pub struct Parity(bool);
 
 impl Parity {
     /// That of the round of this number.
-    #[must_use]
     pub fn of(round: u64) -> Parity {
         Parity(round % 2 == 1)
     }
 
     /// That of the rounds before and after.
-    #[must_use]
     pub fn other(self) -> Parity {
         Parity(!self.0)
     }
@@ -59,20 +57,15 @@ pub struct Word(u64);
 
 impl Word {
     /// The first round of so many members.
-    #[must_use]
     pub fn new(members: u32) -> Word {
         let members = u64::from(members) & COUNT;
         Word(members * EXPECTED + members)
     }
 
-    /// The word as it is stored.
-    #[must_use]
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// A stored word.
-    #[must_use]
     pub fn from_bits(bits: u64) -> Word {
         Word(bits)
     }
@@ -90,13 +83,11 @@ impl Word {
     }
 
     /// The parity of the round that is open.
-    #[must_use]
     pub fn parity(self) -> Parity {
         Parity(self.has(PARITY))
     }
 
     /// The state of the latest round of this parity.
-    #[must_use]
     #[inline]
     pub fn look(self, round: Parity) -> Look {
         if self.parity() != round {
@@ -106,19 +97,16 @@ impl Word {
     }
 
     /// Whether no member takes part in later rounds.
-    #[must_use]
     pub fn is_left(self) -> bool {
         self.expected() == 0
     }
 
     /// Whether an arrival has to wake the sleepers.
-    #[must_use]
     pub fn is_watched(self) -> bool {
         self.has(WATCHED)
     }
 
     /// A member arrives. `None` if no arrival is missing.
-    #[must_use]
     #[inline]
     pub fn arrive(self, is_spoilt: bool) -> Option<Word> {
         if self.pending() == 0 {
@@ -130,7 +118,6 @@ impl Word {
 
     /// A member whose next round here has the parity `next` takes part in that one and later ones no more. Its arrival
     /// in the round before may still be owed. `None` if it is no member.
-    #[must_use]
     pub fn leave(self, next: Parity) -> Option<Word> {
         if self.expected() == 0 {
             return None;
@@ -143,7 +130,6 @@ impl Word {
     }
 
     /// The open round is watched.
-    #[must_use]
     pub fn watch(self) -> Word {
         Word(self.0 | WATCHED)
     }

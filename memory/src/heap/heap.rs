@@ -60,13 +60,13 @@ impl Heap {
     /// memory in a [`Heap::pause`] only.
     pub fn settle(&self) {
         if self.is_warming_up.swap(false, Ordering::Relaxed) {
-            self.shared.resume();
+            self.shared.book().pauses -= 1;
         }
     }
 
     /// Declares that copies and kernels may be held up until the pause is dropped: pages may come and go.
     pub fn pause(&self) -> Pause<'_> {
-        self.shared.pause();
+        self.shared.book().pauses += 1;
         Pause { shared: &self.shared }
     }
 
@@ -79,7 +79,7 @@ impl Heap {
     /// The counts at this moment.
     #[must_use]
     pub fn statistics(&self) -> HeapStatistics {
-        self.shared.statistics()
+        self.shared.book().statistics()
     }
 
     /// Gives all memory back, and tells which blocks are still in use. Dropping the heap does the same, and logs it.
@@ -123,7 +123,7 @@ impl Pause<'_> {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        self.shared.resume();
+        self.shared.book().pauses -= 1;
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a heap and its blocks share. The lock is held for a few statements, and never across a driver call.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use hal::Result;
 use hal::locks::lock;
 
 use crate::heap::book::{Book, Place, Request, Taken};
-use crate::heap::source::{Memory, Source};
-use crate::heap::{Closed, HeapOptions, HeapStatistics, Space};
+use crate::heap::source::Source;
+use crate::heap::{Closed, HeapOptions, Space};
 
 pub(super) struct Shared {
     book: Mutex<Book>,
@@ -28,7 +28,7 @@ impl Shared {
         request.check()?;
         loop {
             let page_bytes = {
-                let mut book = lock(&self.book);
+                let mut book = self.book();
                 match book.take(request) {
                     Some(taken) => return Ok(taken),
                     None => book.admit(request, self.source.is_free_running())?,
@@ -42,7 +42,7 @@ impl Shared {
     /// Has at least so many bytes in pages.
     pub(super) fn reserve(&self, bytes: u64) -> Result<()> {
         loop {
-            let admitted = lock(&self.book).admit_reserve(bytes, self.source.is_free_running())?;
+            let admitted = self.book().admit_reserve(bytes, self.source.is_free_running())?;
             let Some(page_bytes) = admitted else { return Ok(()) };
             self.grow(page_bytes)?;
         }
@@ -50,21 +50,21 @@ impl Shared {
 
     /// Makes a page that was admitted.
     fn grow(&self, page_bytes: u64) -> Result<()> {
-        let in_order = lock(&self.book).pauses == 0;
+        let in_order = self.book().pauses == 0;
         match self.source.make(page_bytes, in_order) {
             Ok(memory) => {
-                lock(&self.book).add(memory);
+                self.book().add(memory);
                 Ok(())
             }
             Err(error) => {
-                lock(&self.book).cancel(page_bytes);
+                self.book().cancel(page_bytes);
                 Err(error)
             }
         }
     }
 
     pub(super) fn give(&self, place: &Place) {
-        let emptied = lock(&self.book).give(place);
+        let emptied = self.book().give(place);
         // The heap has been closed: there is no caller left to tell.
         if let Some(memory) = emptied
             && let Err(error) = self.source.free(&memory)
@@ -73,41 +73,25 @@ impl Shared {
         }
     }
 
-    pub(super) fn resize(&self, place: &mut Place, bytes: u64) -> Result<()> {
-        lock(&self.book).resize(place, bytes)
-    }
-
-    pub(super) fn statistics(&self) -> HeapStatistics {
-        lock(&self.book).statistics()
-    }
-
-    /// Begins a pause, or the time in which pages may come and go.
-    pub(super) fn pause(&self) {
-        lock(&self.book).pauses += 1;
-    }
-
-    pub(super) fn resume(&self) {
-        lock(&self.book).pauses -= 1;
+    /// The books, for a few statements.
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+        lock(&self.book)
     }
 
     /// Gives empty pages back until at most `keep_bytes` are left: the bytes that went.
     pub(super) fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut gone_bytes = 0;
         loop {
-            let emptied = lock(&self.book).trim(keep_bytes);
+            let emptied = self.book().trim(keep_bytes);
             let Some(memory) = emptied else { return Ok(gone_bytes) };
-            self.free(&memory)?;
+            self.source.free(&memory)?;
             gone_bytes += memory.bytes;
         }
     }
 
-    fn free(&self, memory: &Memory) -> Result<()> {
-        self.source.free(memory)
-    }
-
     /// Gives all empty pages back. Others go with their last blocks.
     pub(super) fn close(&self) -> Closed {
-        let (empty, mut closed) = lock(&self.book).close();
+        let (empty, mut closed) = self.book().close();
         for memory in empty {
             if let Err(error) = self.source.free(&memory) {
                 closed.error = Some(error);
