@@ -55,10 +55,12 @@ impl Directed {
         &self.0[direction.map_or(Direction::COUNT, Direction::index)]
     }
 
+    #[inline(never)] // read twice a second, from many places
     fn of(&self, direction: Option<Direction>) -> ClassSnapshot {
         self.class(direction).snapshot()
     }
 
+    #[inline(never)] // as above
     fn snapshot(&self) -> ClassSnapshot {
         self.0.iter().fold(ClassSnapshot::default(), |sum, class| sum + class.snapshot())
     }
@@ -120,6 +122,7 @@ impl Counters {
     }
 
     /// Copies so far by direction and way, as far as there were any.
+    #[inline(never)] // as above
     fn moved(&self) -> Vec<Moved> {
         let ways =
             [("urgent", &self.urgent), ("kernel", &self.kernel), ("engine", &self.engine), ("staged", &self.staged)];
@@ -133,6 +136,7 @@ impl Counters {
     }
 
     /// Copies of a direction by all ways together.
+    #[inline(never)] // as above
     fn all(&self, direction: Direction) -> ClassSnapshot {
         let ways = [&self.urgent, &self.kernel, &self.engine, &self.staged].into_iter().chain(&self.native);
         ways.fold(ClassSnapshot::default(), |sum, way| sum + way.of(Some(direction)))

@@ -5,6 +5,7 @@
 //! flight there. Copies in a context whose creation was not seen go natively, as do all copies in the child of a fork
 //! and in an exiting process.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::SystemTime;
@@ -52,6 +53,9 @@ pub(crate) struct Process {
     pub(crate) start: Start,
     pub(crate) settings: Settings,
     pub(crate) began: SystemTime,
+    /// The folders for live figures. They are named by a variable, which no thread of ours may read later: the program
+    /// may be changing its variables then.
+    pub(crate) live_folders: Vec<PathBuf>,
     pub(crate) rules: RwLock<Arc<Rules>>,
     pub(crate) has_rules: AtomicBool,
     pub(crate) driver: OnceCell<Arc<dyn Driver>>,
@@ -119,6 +123,7 @@ impl Process {
             captures: Captures::new(start.deployment != c"c"),
             start,
             began: time_of_day(),
+            live_folders: if settings.live { report::live::folders() } else { Vec::new() },
             has_rules: AtomicBool::new(!settings.rules.is_empty()),
             rules: RwLock::new(Arc::new(settings.rules.clone())),
             rule: Rule::new(settings.options.demand),

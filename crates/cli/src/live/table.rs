@@ -50,7 +50,14 @@ impl Order {
 }
 
 /// The line above the columns.
-pub const HEADING: &str = "    PID PROGRAM         GPU STATE       H2D GB/s  peak limit  D2H GB/s  peak limit";
+pub fn heading() -> String {
+    let flow = |direction: &str| format!("{:>8} {:>5} {:>5}", format!("{direction} GB/s"), "peak", "limit");
+    first_line("PID", "PROGRAM", "GPU", "STATE", &format!("{}  {}", flow("H2D"), flow("D2H")))
+}
+
+fn first_line(pid: &str, program: &str, gpu: &str, state: &str, flows: &str) -> String {
+    format!("{pid:>7} {program:<14.14} {gpu:>3} {state:<10} {flows}")
+}
 
 /// The lines of a row.
 pub fn lines(row: &Row) -> [String; 3] {
@@ -58,10 +65,13 @@ pub fn lines(row: &Row) -> [String; 3] {
     let flows = format!("{}  {}", flow(h2d), flow(d2h));
     let us = |value: Option<f64>| value.map_or("-".to_owned(), format::span_us);
     let urgent = row.urgent_per_s.map_or("-".to_owned(), |rate| format::grouped(rate, 0));
-    let staged = format!("{:.1} MB", row.staged_bytes as f64 / 1e6);
+    let staged = match row.staged_bytes as f64 {
+        bytes if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
+        bytes => format!("{:.1} MB", bytes / 1e6),
+    };
     let (p50, p99, stand_downs) = (us(row.p50_us), us(row.p99_us), row.stand_downs);
     [
-        format!("{pid:>7} {program:<15.15} {gpu:>3} {state:<10} {flows}"),
+        first_line(&pid.to_string(), program, &gpu.to_string(), state, &flows),
         format!("        urgent {urgent}/s, p50 {p50}, p99 {p99}; staged {staged}; stand-downs {stand_downs}"),
         format!("        by way: {}", ways(row)),
     ]
@@ -87,7 +97,7 @@ pub fn text(rows: &[Row]) -> String {
         return format!("{NOBODY}\n");
     }
     let lines = rows.iter().flat_map(lines);
-    std::iter::once(HEADING.to_owned()).chain(lines).map(|line| line + "\n").collect()
+    std::iter::once(heading()).chain(lines).map(|line| line + "\n").collect()
 }
 
 /// The text in the place of rows.
@@ -121,11 +131,12 @@ mod tests {
     #[test]
     fn a_row_fits_into_eighty_columns_and_stands_below_its_heading() {
         let lines = lines(&row(1_234_567, "a-program-with-a-long-name", 54.321, 9_999.0, 123_456_789_000));
-        assert!(lines.iter().chain([&HEADING.to_owned()]).all(|line| line.chars().count() <= 80), "{lines:#?}");
+        let heading = heading();
+        assert!(lines.iter().chain([&heading]).all(|line| line.chars().count() <= 80), "{lines:#?}");
         for (title, value) in [("GB/s", "54.32"), ("peak", "60.0"), ("limit", "63.0"), ("STATE", "stood down")] {
-            let (title_at, value_at) = (HEADING.find(title).unwrap(), lines[0].find(value).unwrap());
+            let (title_at, value_at) = (heading.find(title).unwrap(), lines[0].find(value).unwrap());
             let ends_alike = title_at + title.len() == value_at + value.len();
-            assert!(ends_alike || title_at == value_at, "{title}\n{HEADING}\n{}", lines[0]);
+            assert!(ends_alike || title_at == value_at, "{title}\n{heading}\n{}", lines[0]);
         }
         assert!(lines[0].ends_with("      -     -     -"), "{}", lines[0]);
         assert!(lines[2].ends_with("urgent 25 %, kernel 75 %, engine 0 %, staged 0 %, native 0 %"), "{}", lines[2]);

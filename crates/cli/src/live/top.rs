@@ -110,5 +110,5 @@ fn screen(rows: &[Row], order: Order, is_paused: bool, every: f64) -> Vec<String
         [] => vec![table::NOBODY.to_owned()],
         rows => rows.iter().flat_map(table::lines).collect(),
     };
-    [head, table::HEADING.to_owned()].into_iter().chain(body).collect()
+    [head, table::heading()].into_iter().chain(body).collect()
 }

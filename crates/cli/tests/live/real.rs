@@ -68,7 +68,7 @@ fn what_a_killed_program_leaves_is_removed_by_the_next_reader() {
     let mut program = Program::new(&folder, &place, &[]);
     let name = await_file(&place);
     program.kill();
-    assert_eq!(place.names(), [name.clone()]);
+    assert!(matches!(&*place.names(), [its] if *its == name));
     // A file of a process with the same number that has begun at another time.
     let mut sleeper = Sleeper::new(&place);
     sleeper.write("sleeper", 1, 1);

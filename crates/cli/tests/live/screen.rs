@@ -37,11 +37,11 @@ fn flags(terminal: &OwnedFd) -> libc::tcflag_t {
 impl Session {
     fn new(place: &Place) -> Session {
         let (mut outer, mut inner) = (0, 0);
-        let mut size = libc::winsize { ws_row: LINES, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = libc::winsize { ws_row: LINES, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
         let none = std::ptr::null_mut();
         // SAFETY: places for two descriptors, which are then owned here; null stands for the usual settings.
         let (outer, terminal) = unsafe {
-            assert_eq!(libc::openpty(&mut outer, &mut inner, none, none.cast(), &mut size), 0);
+            assert_eq!(libc::openpty(&mut outer, &mut inner, none, none.cast(), &size), 0);
             (OwnedFd::from_raw_fd(outer), OwnedFd::from_raw_fd(inner))
         };
         let mut command = place.overtake(&["top", "--every", "0.2"]);
@@ -125,12 +125,9 @@ fn screen(bytes: &[u8]) -> Vec<String> {
             }
             other => {
                 assert!(column < usize::from(COLUMNS), "a line is too long");
-                lines[line].resize(column.max(lines[line].len()), ' ');
-                if column < lines[line].len() {
-                    lines[line][column] = other
-                } else {
-                    lines[line].push(other)
-                }
+                let row = &mut lines[line];
+                row.resize(row.len().max(column + 1), ' ');
+                row[column] = other;
                 column += 1;
             }
         }

@@ -102,9 +102,9 @@ fn space() -> Option<String> {
 fn began(pid: u32) -> std::io::Result<String> {
     let about = os::file::read(format!("/proc/{pid}/stat").as_ref(), 1 << 16)?;
     // The second field is the program's name, in brackets, and may have any characters.
-    let about = String::from_utf8_lossy(&about);
-    let began = about.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19));
-    began.map(str::to_owned).ok_or_else(|| std::io::Error::other("the system tells no beginning"))
+    let name_end = about.iter().rposition(|letter| *letter == b')').unwrap_or_default();
+    let began = about[name_end..].split(|letter| *letter == b' ').nth(20).map(<[u8]>::to_vec);
+    began.and_then(|began| String::from_utf8(began).ok()).ok_or_else(|| std::io::ErrorKind::InvalidData.into())
 }
 
 /// Writes the file, if it is time and nothing stands in the way. The watchers call it.
@@ -112,17 +112,17 @@ pub(crate) fn beat() {
     let Some(process) = process() else { return };
     let Ok(mut state) = STATE.try_lock() else { return };
     if matches!(*state, State::Untried) {
-        *state = if process.settings.live { open() } else { State::Without };
+        *state = open(&process.live_folders);
     }
     if let State::Open(place) = &mut *state {
         write(process, place);
     }
 }
 
-fn open() -> State {
+fn open(folders: &[PathBuf]) -> State {
     let Some(name) = name_of(std::process::id()) else { return State::Without };
-    for folder in folders() {
-        match Board::make(&folder, &name) {
+    for folder in folders {
+        match Board::make(folder, &name) {
             Ok(board) => {
                 let program = std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned();
                 return State::Open(Place { board, program, written: SystemTime::UNIX_EPOCH });
