@@ -75,6 +75,7 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fil
 .s-olive{stroke:#7d6b00}.f-olive{fill:#7d6b00}.s-ink{stroke:#1f2328}.f-ink{fill:#1f2328}
 .s-sky{stroke:#54aeff}.f-sky{fill:#54aeff}
 .on{fill:#ffffff}
+.small.head{paint-order:stroke;stroke:#f6f8fa;stroke-width:3px;stroke-linejoin:round}
 @media (prefers-color-scheme:dark){
 text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}.plot{fill:#151b23}
 .grid{stroke:#2f3742}.faint{stroke:#222a34}.axis{stroke:#656c76}
@@ -85,6 +86,7 @@ text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}
 .s-olive{stroke:#d4c052}.f-olive{fill:#d4c052}.s-ink{stroke:#e6edf3}.f-ink{fill:#e6edf3}
 .s-sky{stroke:#80ccff}.f-sky{fill:#80ccff}
 .on{fill:#0d1117}
+.small.head{stroke:#151b23}
 }";
 
 /// Text that XML and HTML read back as it was, but for the characters that XML cannot have.

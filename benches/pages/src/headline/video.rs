@@ -17,8 +17,9 @@ pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// The same for copies.
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
-/// The environment that the command makes (`overtake::queues::ask`), and the one for pictures that tolerate chunks.
+/// The environment that the command makes for pictures that tolerate chunks.
 const ASKED_WITH_TOLERANCE: [(&str, &str); 2] = [(MAX_CONNECTIONS, "32"), (MAX_COPY_CONNECTIONS, "16")];
+/// The same for others (`overtake::queues::ask`).
 const ASKED: [(&str, &str); 2] = [(MAX_CONNECTIONS, "32"), (MAX_COPY_CONNECTIONS, "4")];
 
 /// The methods, as rows name them and as the table does.
@@ -99,7 +100,7 @@ pub fn picture(runs: &[&Stored]) -> Option<RangeFigure> {
         Some(RangeFigure {
             title: "Pictures of five cameras beside bulk".to_owned(),
             subtitle: format!(
-                "a model that is loaded, an archive that is transcoded, and blocks in both directions at once;                  {words}; {}, {}",
+                "a model that is loaded, an archive that is transcoded, and blocks both ways at once; {words}; {}, {}",
                 first.header.device,
                 count(its.len())
             ),
@@ -186,5 +187,48 @@ pub mod tests {
         assert!(text.contains("| 4x1080p60 | overtake | 1 of 3,000 | 3.00 | 60.0 | - |"), "{text}");
         assert_eq!(text.matches("4x1080p60").count(), 1, "other backgrounds and queues are left out: {text}");
         assert!(table(&[], &["h100"]).unwrap().contains("No run"));
+    }
+
+    /// Two kinds of cameras by all ways, beside all and beside a model alone.
+    fn compared(copy_queues: &str, setting: &str) -> Stored {
+        let row = |method: &str, setting: Option<&str>, stream: &str, p50_us| {
+            json!(report::BenchRow {
+                method: method.into(),
+                setting: setting.map(str::to_owned),
+                stream: Some(stream.into()),
+                p50_us: Some(p50_us),
+                due: Some(200),
+                missed: Some(if method == "native+priority" { 50 } else { 0 }),
+                ..report::BenchRow::default()
+            })
+        };
+        let of = |stream: &str, at: f64| {
+            let ways = [(IDLE, None), ("native+priority", Some("all")), ("pipeline", Some(setting))];
+            let ways = ways.map(|(method, setting)| row(method, setting, stream, at));
+            [&ways[..], &[row("pipeline", Some("model"), stream, 9.0 * at)]].concat()
+        };
+        let mut run = example::run("video", "h100", [of("1x4k30:nv12", 700.0), of("4x1080p60:nv12", 300.0)].concat());
+        run.header.environment.insert(MAX_CONNECTIONS.to_owned(), "32".to_owned());
+        run.header.environment.insert(MAX_COPY_CONNECTIONS.to_owned(), copy_queues.to_owned());
+        run
+    }
+
+    #[test]
+    fn the_picture_has_six_lines() {
+        let (shipped, tolerant) = (compared("4", "all"), compared("16", TOLERANT));
+        let figure = picture(&[&tolerant, &shipped, &run("32", 0)]).unwrap();
+        assert!(figure.subtitle.contains("; 32 kernel queues, 4 copy queues; X, 1 run"), "{}", figure.subtitle);
+        let lines: Vec<(&str, Tone, f64)> =
+            figure.panels[0].rows.iter().map(|row| (row.name.as_str(), row.tone, row.values[1])).collect();
+        let ways =
+            [("idle device", Tone::Grey), ("CUDA alone, highest priority", Tone::Red), ("overtake", Tone::Green)];
+        let names: Vec<String> =
+            ["4x1080p60", "1x4k30"].iter().flat_map(|kind| ways.map(|(way, _)| format!("{kind}, {way}"))).collect();
+        assert_eq!(lines.iter().map(|line| line.0).collect::<Vec<_>>(), names);
+        assert_eq!(lines.iter().map(|line| line.1).collect::<Vec<_>>()[..3], ways.map(|(_, tone)| tone));
+        assert_eq!((lines[2].2, figure.panels[1].rows[1].values[1]), (300.0, 25.0));
+        let tolerant = picture(&[&tolerant]).unwrap();
+        assert!(tolerant.subtitle.contains("16 copy queues, tolerance_us = 150;"), "{}", tolerant.subtitle);
+        assert_eq!(picture(&[&run("32", 0)]), None, "CUDA alone is missing");
     }
 }

@@ -62,7 +62,7 @@ impl FromZero {
     pub(super) fn covering(highest: f64) -> FromZero {
         let highest = if highest > 0.0 { highest } else { 1.0 };
         // A value of 101 % moves no tick.
-        let step = linear_ticks(0.95 * highest, 5).get(1).copied().unwrap_or(highest);
+        let step = linear_ticks(0.95 * highest, 7).get(1).copied().unwrap_or(highest);
         FromZero { step, end: 1.02 * highest }
     }
 
@@ -101,8 +101,8 @@ mod tests {
         let labels =
             |highest| FromZero::covering(highest).ticks().into_iter().map(|tick| tick.1).collect::<Vec<_>>().join(" ");
         assert_eq!([labels(100.0), labels(101.0)], ["0 20 40 60 80 100"; 2]);
-        assert_eq!(labels(118.0), "0 50 100");
-        assert_eq!(labels(0.73), "0.0 0.2 0.4 0.6");
+        assert_eq!(labels(118.0), "0 20 40 60 80 100 120");
+        assert_eq!(labels(0.77), "0.0 0.2 0.4 0.6");
         assert_eq!(labels(0.0), labels(1.0));
         assert_eq!([51.0, 300.0, -1.0].map(|value| FromZero::covering(100.0).share(value)), [0.5, 1.0, 0.0]);
     }

@@ -59,6 +59,8 @@ const BELOW: f64 = 88.0;
 const SIDE: f64 = 8.0;
 /// Dots that follow each other within this distance have one label.
 const NEAR: f64 = 12.0;
+/// A label of a dot with all of the bandwidth may reach so far beyond the frame.
+const BEYOND: f64 = 14.0;
 /// With more methods than this only the ends of their lines have labels.
 const ALL_LABELS_MAX: usize = 3;
 /// The name of the dashed line.
@@ -167,6 +169,7 @@ fn draw_labels(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel) {
         let (one, next) = (place(one), place(next));
         (one.0 - next.0).abs() <= NEAR && (one.1 - next.1).abs() <= NEAR
     };
+    let bounds = Area { right: plot.area.right + BEYOND, ..plot.area };
     for cloud in &panel.clouds {
         let parts: Vec<&[Dot]> = cloud.dots.chunk_by(is_near).collect();
         for (index, dots) in parts.iter().enumerate() {
@@ -180,7 +183,7 @@ fn draw_labels(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel) {
             let far = [-6.0, 15.0, -18.0, 27.0].map(beside).concat();
             let places = [&beside(4.0)[..], &above, &far].concat();
             let class = format!("small head {}", cloud.tone.fill());
-            canvas.label(&class, &joint_label(dots), &plot.area, &places);
+            canvas.label(&class, &joint_label(dots), &bounds, &places);
         }
     }
 }

@@ -77,6 +77,8 @@ fn one(name: String, mut run: Map<String, Value>) -> Result<Stored, String> {
     let events = run.remove("traceEvents").filter(|events| events.as_array().is_none_or(|all| !all.is_empty()));
     let trace = events.map(|events| Trace::read(&events.to_string())).transpose()?;
     let own = own(&mut run).transpose()?;
+    // A word for the viewers of a trace.
+    run.remove("displayTimeUnit");
     let header = match run.get("header") {
         Some(header) => Some(typed::<Header>(header, "its `header`")?),
         None if own.is_some() => None,

@@ -24,19 +24,16 @@ const PANELS: [(&str, Axis, Figure); 3] = [
 
 /// The words that may tell two rows from each other; `None` where a row has no such property.
 const WORDS: [fn(&Measured<'_>) -> Option<String>; 5] = [
-    |measured| some(&measured.first()?.direction),
+    |measured| Some(measured.first()?.direction.clone()),
     |measured| measured.first()?.stream.clone(),
-    |measured| some(&format::size(measured.first()?.high_bytes)).filter(|size| size != "0 B"),
-    |measured| {
-        Some(measured.first()?.bulk_bytes)
-            .filter(|bytes| *bytes > 0)
-            .map(|bytes| format!("bulk of {}", format::size(bytes)))
-    },
-    |measured| some(&measured.variant),
+    |measured| sized("", measured.first()?.high_bytes),
+    |measured| sized("bulk of ", measured.first()?.bulk_bytes),
+    // No environment is one too.
+    |measured| Some(measured.variant.clone()),
 ];
 
-fn some(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
+fn sized(what: &str, bytes: u64) -> Option<String> {
+    (bytes > 0).then(|| format!("{what}{}", format::size(bytes)))
 }
 
 impl Measured<'_> {
@@ -63,7 +60,8 @@ pub fn medians(title: &str, subtitle: &str, all: &[Measured<'_>]) -> RangeFigure
             WORDS.into_iter().filter(|word| differ(shown.iter().map(|measured| word(measured)))).collect();
         let row = |measured: &&Measured<'_>| {
             let first = measured.first()?;
-            let words: Vec<String> = told.iter().filter_map(|word| word(measured)).collect();
+            let words: Vec<String> =
+                told.iter().filter_map(|word| word(measured)).filter(|word| !word.is_empty()).collect();
             let name = [vec![curve_name(first)], words].concat().join(", ");
             RangeRow::new(name, meaning(&first.method), axis, values(measured))
         };
@@ -124,7 +122,8 @@ mod tests {
     fn environments_tell_lines_apart() {
         let rows = [row("overtake", 20.0, 40.0)];
         let measured = |variant: &str| Measured { variant: variant.to_owned(), rows: &rows };
-        let figure = medians("all", "", &[measured("8 queues"), measured("32 queues")]);
-        assert_eq!(names(&figure, 0), ["overtake, chunk_us=40, 8 queues", "overtake, chunk_us=40, 32 queues"]);
+        let figure = medians("all", "", &[measured("8 queues"), measured("guarded"), measured("")]);
+        let expected = ["overtake, chunk_us=40, 8 queues", "overtake, chunk_us=40, guarded", "overtake, chunk_us=40"];
+        assert_eq!(names(&figure, 0), expected);
     }
 }
