@@ -10,6 +10,7 @@ use abi::types::{CU_GET_PROC_ADDRESS_LEGACY_STREAM, CU_GET_PROC_ADDRESS_PER_THRE
 use backend::{Backend, open};
 use driver::{CudaDriver, Functions, LIBRARY_VARIABLE, Library};
 use hal::{Code, Driver, Stream};
+use testkit::alone::is_alone_with;
 
 /// Builds a shared library from C text, once per test.
 fn build(name: &str, source: &str) -> PathBuf {
@@ -30,29 +31,13 @@ fn poor_driver(name: &str) -> PathBuf {
     build(name, include_str!("fixtures/poor_driver.c"))
 }
 
-/// Runs the named test of this file again, as a process with these variables; `false` in that process itself.
-fn in_child(test: &str, variables: &[(&str, &str)]) -> bool {
-    if std::env::var_os("LOADER_TEST_CHILD").is_some() {
-        return false;
-    }
-    let output = Command::new(std::env::current_exe().expect("a test knows its path"))
-        .args([test, "--exact", "--nocapture"])
-        .env("LOADER_TEST_CHILD", "1")
-        .envs(variables.iter().copied())
-        .output()
-        .expect("a test can run itself");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    true
-}
-
 fn library(path: &OsStr) -> Library {
     Library::open(path).expect("the fixture is a library")
 }
 
 #[test]
 fn the_variable_names_the_library() {
-    if in_child("the_variable_names_the_library", &[(LIBRARY_VARIABLE, "/nonexistent")]) {
+    if !is_alone_with("the_variable_names_the_library", &[(LIBRARY_VARIABLE, "/nonexistent")]) {
         return;
     }
     let error = CudaDriver::get().unwrap_err();
@@ -70,7 +55,7 @@ fn a_library_that_is_no_driver_is_refused() {
 
 #[test]
 fn absent_required_functions_are_named() {
-    if in_child("absent_required_functions_are_named", &[("POOR_DRIVER_LACKS", "cuMemAlloc,cuStreamQuery")]) {
+    if !is_alone_with("absent_required_functions_are_named", &[("POOR_DRIVER_LACKS", "cuMemAlloc,cuStreamQuery")]) {
         return;
     }
     let error = CudaDriver::open(library(poor_driver("poor_required").as_os_str())).unwrap_err();
@@ -82,7 +67,7 @@ fn absent_required_functions_are_named() {
 #[test]
 fn absent_optional_functions_fail_only_when_called() {
     let variables = [("POOR_DRIVER_LACKS", "cuStreamWaitValue32,cuStreamGetFlags")];
-    if in_child("absent_optional_functions_fail_only_when_called", &variables) {
+    if !is_alone_with("absent_optional_functions_fail_only_when_called", &variables) {
         return;
     }
     let driver =
@@ -105,7 +90,7 @@ fn prototypes_newer_than_the_driver_are_absent_though_it_answers_for_them() {
 
 #[test]
 fn codes_that_we_do_not_know_carry_the_drivers_words() {
-    if in_child("codes_that_we_do_not_know_carry_the_drivers_words", &[("POOR_DRIVER_RESULT", "4711")]) {
+    if !is_alone_with("codes_that_we_do_not_know_carry_the_drivers_words", &[("POOR_DRIVER_RESULT", "4711")]) {
         return;
     }
     let driver = CudaDriver::open(library(poor_driver("poor_result").as_os_str())).expect("nothing required is absent");
@@ -116,7 +101,7 @@ fn codes_that_we_do_not_know_carry_the_drivers_words() {
 
 #[test]
 fn not_ready_is_an_answer() {
-    if in_child("not_ready_is_an_answer", &[("POOR_DRIVER_RESULT", "600")]) {
+    if !is_alone_with("not_ready_is_an_answer", &[("POOR_DRIVER_RESULT", "600")]) {
         return;
     }
     let driver = CudaDriver::open(library(poor_driver("poor_ready").as_os_str())).expect("nothing required is absent");
@@ -162,7 +147,7 @@ fn the_driver_at_hand_gives_for_each_row_the_symbol_that_the_row_names() {
 #[test]
 fn auto_falls_back_to_the_software_gpu_and_says_why() {
     let variables = [(LIBRARY_VARIABLE, "/nonexistent"), ("OVERTAKE_BACKEND", "")];
-    if in_child("auto_falls_back_to_the_software_gpu_and_says_why", &variables) {
+    if !is_alone_with("auto_falls_back_to_the_software_gpu_and_says_why", &variables) {
         return;
     }
     let opened = open(Backend::from_environment().expect("empty means auto")).expect("there is always a software GPU");
@@ -174,7 +159,10 @@ fn auto_falls_back_to_the_software_gpu_and_says_why() {
 #[test]
 fn auto_wants_a_device_and_not_only_a_library() {
     let library = poor_driver("poor_deviceless");
-    if in_child("auto_wants_a_device_and_not_only_a_library", &[(LIBRARY_VARIABLE, &library.display().to_string())]) {
+    if !is_alone_with(
+        "auto_wants_a_device_and_not_only_a_library",
+        &[(LIBRARY_VARIABLE, &library.display().to_string())],
+    ) {
         return;
     }
     // The poor driver succeeds at every call and writes nothing: it counts no devices.
@@ -186,7 +174,7 @@ fn auto_wants_a_device_and_not_only_a_library() {
 
 #[test]
 fn an_unknown_backend_is_refused() {
-    if in_child("an_unknown_backend_is_refused", &[("OVERTAKE_BACKEND", "gpu")]) {
+    if !is_alone_with("an_unknown_backend_is_refused", &[("OVERTAKE_BACKEND", "gpu")]) {
         return;
     }
     let error = Backend::from_environment().unwrap_err().to_string();
@@ -195,7 +183,7 @@ fn an_unknown_backend_is_refused() {
 
 #[test]
 fn the_software_gpus_clock_is_chosen_by_the_environment() {
-    if in_child("the_software_gpus_clock_is_chosen_by_the_environment", &[("OVERTAKE_SOFT_CLOCK", "fast")]) {
+    if !is_alone_with("the_software_gpus_clock_is_chosen_by_the_environment", &[("OVERTAKE_SOFT_CLOCK", "fast")]) {
         return;
     }
     let error = open(Backend::Soft).unwrap_err().to_string();

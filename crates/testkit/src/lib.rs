@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod alone;
 pub mod binaries;
 pub mod callgrind;
 mod calls;

@@ -17,7 +17,7 @@ pub fn run(root: &Path, options: &[&str]) -> Outcome {
 
 fn command(root: &Path, options: &[&str]) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root).args(["test", "--quiet", "-p", "overtake-preload", "--test", "fuzz", "--"]);
+    cargo.current_dir(root).args(["test", "--quiet", "-p", "overtake-preload", "--test", "it", "--"]);
     if !options.contains(&"--programs") {
         cargo.args(["--programs", PROGRAMS]);
     }

@@ -44,8 +44,9 @@ const LANGUAGES: [Language; 4] = [
     ("Python", &["crates/capi/python"], "pyi", is_public_in_python),
 ];
 
-/// Programs in C and C++ are tests if this file runs them.
+/// Programs in C and C++ are tests if the other file runs them.
 const PROGRAMS: &str = "crates/capi/tests/programs";
+const RUNS: &str = "crates/capi/tests/it/programs.rs";
 /// All files of this folder are cases of one test.
 const CASES: &str = "graph/tests/cases/";
 
@@ -141,7 +142,7 @@ fn why_no_test(root: &Path, test: &str) -> Option<&'static str> {
         ("txt", "") => (!path.starts_with(CASES)).then_some("is no case of the graph"),
         ("c" | "cpp", "") => {
             let file = path.strip_prefix(PROGRAMS).map(|file| format!("\"{}\"", file.trim_start_matches('/')));
-            let runs = std::fs::read_to_string(root.join(PROGRAMS).with_extension("rs")).unwrap_or_default();
+            let runs = std::fs::read_to_string(root.join(RUNS)).unwrap_or_default();
             (!file.is_some_and(|file| runs.contains(&file))).then_some("is no program that is run")
         }
         _ => Some("is no test"),

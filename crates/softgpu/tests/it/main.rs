@@ -1,5 +1,4 @@
-//! Tests of the software GPU, a file for each subject. `last_handle.rs` is a program of its own, because it counts the
-//! threads of its process.
+//! Tests of the software GPU, a file for each subject.
 
 mod basics;
 mod clocks;
@@ -8,6 +7,7 @@ mod engines;
 mod faults;
 mod graphs;
 mod kernels;
+mod last_handle;
 mod million;
 mod pageable;
 mod peers;

@@ -102,7 +102,7 @@ const PARTS: [Part; 11] = [
             "plan/src/dag/streams.rs",
             "plan/src/dag/words.rs",
         ],
-        tests: &["--test", "plans", "--test", "texts"],
+        tests: &["--test", "it"],
         is_switched: true,
     },
     Part {

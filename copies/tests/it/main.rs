@@ -1,0 +1,4 @@
+//! Tests of the copy layer that need a process of their own.
+
+mod messages;
+mod refused;

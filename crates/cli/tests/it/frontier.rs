@@ -1,0 +1,81 @@
+//! `overtake bench latency` over the scale of wait budgets, and behind bulk that always has copies queued.
+
+use crate::common::{Folder, succeed};
+use crate::measured::{bench, number, row, rows};
+use serde_json::Value;
+
+#[test]
+fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
+    let folder = Folder::new("frontier");
+    let arguments = [
+        "--backend",
+        "soft",
+        "--quiet",
+        "bench",
+        "latency",
+        "--frontier",
+        "--direction",
+        "d2h",
+        "--seconds",
+        "0.2",
+        "--bulk-bytes",
+        "64M",
+        "--methods",
+        "engine/hold",
+        "--chunk-us",
+        "20,80",
+        "--svg",
+        "f.svg",
+        "--html",
+        "f.html",
+        "--json",
+        "f.json",
+    ];
+    let (out, _) = succeed(&folder, &arguments, &[]);
+    assert!(out.contains("chunk_us=20") && out.contains("written: f.svg"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("f.svg").contains("engine/hold") && read("f.html").contains("<table>"));
+    let run: Value = serde_json::from_str(&read("f.json")).unwrap();
+    let points: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "engine/hold").collect();
+    let [fine, coarse] = points[..] else { panic!("two settings are two rows: {run}") };
+    assert!(number(fine, "p50_us") < number(coarse, "p50_us"), "{run}");
+    assert!(number(fine, "bulk_gbps") < number(coarse, "bulk_gbps"), "{run}");
+}
+
+/// Bulk that always has a copy queued in its stream keeps the engine for good. Overtake passes it as any other.
+#[test]
+fn a_queue_of_bulk_starves_urgent_copies_of_cuda_alone() {
+    let methods = "native+priority,native+queue,overtake";
+    let arguments = ["latency", "--direction", "h2d", "--seconds", "0.2", "--bulk-bytes", "16M", "--methods", methods];
+    let run = bench("queue", &arguments);
+    let starved = |method| (row(&run, method)["starved"].as_u64().unwrap_or(0), number(row(&run, method), "samples"));
+    let (waiting, all) = starved("native+queue");
+    assert!(waiting > 0 && waiting as f64 == all, "{run}");
+    assert_eq!([starved("native+priority").0, starved("overtake").0], [0, 0]);
+    assert!(number(row(&run, "native+queue"), "p50_us") > 250_000.0, "{run}");
+}
+
+/// Overtake as it is: a longer wait for urgent copies gives bulk more of its rate, and whole bulk has all of it.
+#[test]
+fn the_frontier_has_the_whole_scale_of_wait_budgets() {
+    let arguments = [
+        "latency",
+        "--frontier",
+        "--direction",
+        "d2h",
+        "--seconds",
+        "0.5",
+        "--bulk-bytes",
+        "2M",
+        "--methods",
+        "overtake",
+    ];
+    let run = bench("budgets", &arguments);
+    let at = |setting: &str| {
+        let found = rows(&run).iter().find(|row| row["setting"] == setting);
+        found.map(|row| (number(row, "p50_us"), number(row, "bulk_gbps"))).unwrap_or_else(|| panic!("{setting}: {run}"))
+    };
+    let [none, some, whole] = [0, 55, 60].map(|us| at(&format!("wait_budget_us={us}")));
+    assert!(none.0 < some.0 && some.0 < 60.0 && whole.0 < 100.0, "{run}");
+    assert!(none.1 < some.1 && some.1 < whole.1, "{run}");
+}
