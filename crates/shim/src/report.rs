@@ -178,6 +178,13 @@ impl Latency {
     }
 }
 
+impl From<&copies::Moved> for Moved {
+    fn from(moved: &copies::Moved) -> Moved {
+        let (direction, class) = (moved.direction.map_or("unknown", Direction::name), moved.class);
+        Moved { direction, way: moved.way, copies: class.copies, bytes: class.bytes }
+    }
+}
+
 impl From<ClassSnapshot> for Class {
     fn from(class: ClassSnapshot) -> Class {
         Class { copies: class.copies, bytes: class.bytes }
@@ -201,12 +208,6 @@ impl Part {
             copies: class.copies,
             bytes: class.bytes,
         };
-        let moved = |moved: &copies::Moved| Moved {
-            direction: moved.direction.map_or("unknown", Direction::name),
-            way: moved.way,
-            copies: moved.class.copies,
-            bytes: moved.class.bytes,
-        };
         let Statistics { urgent, kernel, engine, staged, .. } = statistics;
         Part {
             device: local.device.0,
@@ -219,7 +220,7 @@ impl Part {
                 engine: engine.into(),
                 staged: staged.into(),
             },
-            moved: statistics.moved.iter().map(moved).collect(),
+            moved: statistics.moved.iter().map(Moved::from).collect(),
             passed_on: statistics.native.iter().map(passed_on).collect(),
             unstaged_bytes: statistics.unstaged_bytes,
             staged_us: statistics.staged_us,
