@@ -94,7 +94,7 @@ pub struct TraceArguments {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// Runs: JSON that `overtake bench` or `overtake run` wrote, one run or a list, or a trace in the format of Perfetto.
+    /// Runs: JSON that `overtake bench` or `overtake run` wrote, one or a list, or a trace in the format of Perfetto.
     #[arg(required = true, value_name = "RUN")]
     pub files: Vec<PathBuf>,
     /// Write the page to this file; `-` prints it.

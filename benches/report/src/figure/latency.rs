@@ -55,7 +55,7 @@ pub struct Panel {
 
 impl Panel {
     /// The series in the order of their medians, the highest first.
-    fn from_above(&self) -> Vec<&Series> {
+    fn downwards(&self) -> Vec<&Series> {
         let mut series: Vec<&Series> = self.series.iter().collect();
         series.sort_by(|one, other| other.p50_us.total_cmp(&one.p50_us));
         series
@@ -134,7 +134,7 @@ impl LatencyFigure {
     /// Each name once, in the order of the curves of the first panel that has it, from above.
     fn legend(&self) -> Vec<&Series> {
         let mut legend: Vec<&Series> = Vec::new();
-        for series in self.panels.iter().flat_map(Panel::from_above) {
+        for series in self.panels.iter().flat_map(Panel::downwards) {
             if legend.iter().all(|known| known.name != series.name) {
                 legend.push(series);
             }
@@ -215,7 +215,7 @@ fn draw_series(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
 /// Labels the dots, in the order of the curves from above: each where it costs least, as far as its label is below that
 /// of the curve above it.
 fn draw_medians(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
-    let (x, inside, all) = (plot.x(0.5), plot.inside(), panel.from_above());
+    let (x, inside, all) = (plot.x(0.5), plot.inside(), panel.downwards());
     let text = |series: &Series| format::span_us(series.p50_us);
     let offers: Vec<Vec<Offer>> = all
         .iter()
@@ -247,35 +247,45 @@ fn offsets(is_last: bool) -> impl Iterator<Item = f64> {
     pairs.into_iter().flat_map(move |(above, below)| if is_last { [below, above] } else { [above, below] })
 }
 
-/// A place for a label, and what it costs to take it.
+/// A place for a label.
+type Place = ((f64, f64), Anchor);
+
+/// A place, and what it costs to take it.
 struct Offer {
-    place: ((f64, f64), Anchor),
+    place: Place,
     cost: f64,
+}
+
+/// The places of the labels so far.
+struct Way {
+    /// The baseline of the last one.
+    lowest: f64,
+    cost: f64,
+    places: Vec<Option<Place>>,
 }
 
 /// The place of each label, from above, so that each is a row below the one before it, and all together cost least. A
 /// label that finds no place is left out.
-fn in_order(offers: &[Vec<Offer>]) -> Vec<Option<((f64, f64), Anchor)>> {
-    // For each place of the last label the least cost, with the places of all labels.
-    let mut ways: Vec<(f64, f64, Vec<Option<((f64, f64), Anchor)>>)> = vec![(f64::MIN, 0.0, Vec::new())];
+fn in_order(offers: &[Vec<Offer>]) -> Vec<Option<Place>> {
+    // The cheapest way to each place of the last label.
+    let mut ways = vec![Way { lowest: f64::MIN, cost: 0.0, places: Vec::new() }];
     for of_one in offers {
-        let mut next: Vec<(f64, f64, Vec<_>)> = Vec::new();
-        for (lowest, cost, places) in &ways {
-            let fits = of_one.iter().filter(|offer| offer.place.0.1 >= lowest + LABEL_ROW);
-            let taken = fits.map(|offer| (offer.place.0.1, cost + offer.cost, Some(offer.place)));
-            for (lowest, cost, place) in taken.chain([(*lowest, cost + MISSING, None)]) {
-                let better = next.iter_mut().find(|way| way.0 == lowest);
-                let way = || (lowest, cost, [&places[..], &[place]].concat());
-                match better {
-                    Some(known) if known.1 > cost => *known = way(),
+        let mut next: Vec<Way> = Vec::new();
+        for way in &ways {
+            let fits = of_one.iter().filter(|offer| offer.place.0.1 >= way.lowest + LABEL_ROW);
+            let taken = fits.map(|offer| (offer.place.0.1, way.cost + offer.cost, Some(offer.place)));
+            for (lowest, cost, place) in taken.chain([(way.lowest, way.cost + MISSING, None)]) {
+                let longer = || Way { lowest, cost, places: [&way.places[..], &[place]].concat() };
+                match next.iter_mut().find(|known| known.lowest == lowest) {
+                    Some(known) if known.cost > cost => *known = longer(),
                     Some(_) => {}
-                    None => next.push(way()),
+                    None => next.push(longer()),
                 }
             }
         }
         ways = next;
     }
-    ways.into_iter().min_by(|one, other| one.1.total_cmp(&other.1)).map_or(Vec::new(), |way| way.2)
+    ways.into_iter().min_by(|one, other| one.cost.total_cmp(&other.cost)).map_or(Vec::new(), |way| way.places)
 }
 
 fn draw_limit(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {

@@ -1,8 +1,8 @@
 //! One page about runs: origin, headline ratio, figures and every number, several runs side by side.
 //!
-//! A run is a JSON object with a header and rows, as every `overtake bench … --json` writes it, the report of `overtake
-//! run --json`, or a trace. Rows may have fields that nothing here knows: the table shows them all. [`read()`] takes a file apart, [`page()`] makes the
-//! document.
+//! A run is a JSON object with a header and rows, as every `overtake bench … --json` writes it, the report of
+//! `overtake run --json`, or a trace. Rows may have fields that nothing here knows: the table shows them all.
+//! [`read()`] takes a file apart, [`page()`] makes the document.
 
 mod beside;
 mod cells;

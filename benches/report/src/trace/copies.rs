@@ -26,6 +26,9 @@ pub struct Beside {
     pub max_us: Option<f64>,
 }
 
+/// Engine, priority, stream, and the stream of the bulk.
+type Key = (String, std::cmp::Reverse<u64>, String, Option<String>);
+
 /// The ways of a copy, in the words of its track.
 const URGENT: &str = " urgent";
 const PASSED_ON: &str = " passed on";
@@ -82,8 +85,7 @@ impl Trace {
         copies.sort_by_key(|copy| copy.0.begin_ns);
         let lowest = copies.iter().map(|copy| copy.2).min();
         let mut under_way: Vec<&(&Slice, String, u64)> = Vec::new();
-        let mut found: BTreeMap<(String, std::cmp::Reverse<u64>, String, Option<String>), Vec<Option<f64>>> =
-            BTreeMap::new();
+        let mut found: BTreeMap<Key, Vec<Option<f64>>> = BTreeMap::new();
         for copy in &copies {
             let (slice, engine, priority) = copy;
             let stream = text(slice, "stream").unwrap_or_default();
@@ -98,7 +100,7 @@ impl Trace {
             }
             under_way.push(copy);
         }
-        let line = |((engine, priority, stream, bulk), spans): (_, Vec<Option<f64>>)| {
+        let line = |((engine, priority, stream, bulk), spans): (Key, Vec<Option<f64>>)| {
             let (copies, mut seen) = (spans.len() as u64, spans.into_iter().flatten().collect::<Vec<f64>>());
             seen.sort_by(f64::total_cmp);
             let (p50_us, max_us) = (seen.get(seen.len() / 2).copied(), seen.last().copied());
