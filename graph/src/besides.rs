@@ -7,8 +7,8 @@ use crate::nodes::two;
 use crate::refused::Refused;
 
 impl Graph {
-    /// As [`Graph::append_using`], of a node that also starts when each of these has come to [`Mark::Launched`] (PX-07),
-    /// and fails if one of them does. Those that have ended are no edge.
+    /// As [`Graph::append_using`], of a node that also starts when each of these has come to [`Mark::Launched`]
+    /// (PX-07), and fails if one of them does. Those that have ended are no edge.
     ///
     /// # Errors
     ///

@@ -68,7 +68,7 @@ pub struct ArraysOptions {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Times {
-    /// sizeof(struct overtake_times).
+    /// sizeof(struct overtake_computation_times).
     pub struct_size: u32,
     /// The device, by its number among those of the dispatcher.
     pub device: u32,
