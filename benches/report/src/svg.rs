@@ -60,8 +60,6 @@ impl Area {
 
 /// Pixels that stay free between two labels side by side.
 const AIR: f64 = 3.0;
-/// The length of the pieces of a line whose surroundings labels avoid.
-const PIECE: f64 = 8.0;
 
 /// A figure has its own panel, so that it can be read on a page that ignores the reader's colour scheme.
 const STYLE: &str = "\
@@ -156,20 +154,12 @@ impl Canvas {
             let letter = if index == 0 { 'M' } else { 'L' };
             write!(path, "{letter}{x:.1} {y:.1}").expect("writing to a String does not fail");
         }
-        // A long line that slopes keeps no more than its own surroundings from labels.
-        for (from, to) in points.windows(2).map(|ends| (ends[0], ends[1])) {
-            let pieces = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / PIECE).ceil().clamp(1.0, 1_000.0);
-            let at = |piece: u32| {
-                let share = f64::from(piece) / pieces;
-                (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
-            };
-            self.marks.extend((0..pieces as u32).map(|piece| (at(piece), at(piece + 1))).map(|(from, to)| Area {
-                left: from.0.min(to.0),
-                top: from.1.min(to.1) - 1.2,
-                right: from.0.max(to.0),
-                bottom: from.1.max(to.1) + 1.2,
-            }));
-        }
+        self.marks.extend(points.windows(2).map(|ends| Area {
+            left: ends[0].0.min(ends[1].0),
+            top: ends[0].1.min(ends[1].1) - 1.2,
+            right: ends[0].0.max(ends[1].0),
+            bottom: ends[0].1.max(ends[1].1) + 1.2,
+        }));
         self.add(format_args!(r#"<path class="curve {class}" d="{path}"/>"#));
     }
 

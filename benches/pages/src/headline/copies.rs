@@ -48,14 +48,13 @@ type Entry = (&'static str, bool, Part, Cell);
 const COLUMNS: [Entry; 16] = [
     ("direction", true, Part::Key, |group| word(&group.key.direction)),
     ("method", true, Part::Key, |group| word(&group.key.method)),
-    // With blanks, at which a narrow column can break.
-    ("setting", true, Part::Key, |group| word(&group.key.setting.replace('=', " = "))),
+    ("setting", true, Part::Key, |group| word(&group.key.setting)),
     ("priority", false, Part::UrgentKey, |group| {
         group.key.priority.map_or(NONE.to_owned(), |priority| priority.to_string())
     }),
     // Cameras tell the size of their pictures.
     ("urgent", true, Part::UrgentKey, |group| {
-        if group.key.cameras.is_empty() { size(group.key.bytes.0) } else { group.key.cameras.replace(':', " ") }
+        if group.key.cameras.is_empty() { size(group.key.bytes.0) } else { group.key.cameras.clone() }
     }),
     ("bulk", false, Part::Key, |group| size(group.key.bytes.1)),
     ("runs", false, Part::Key, |group| group.rows.len().to_string()),

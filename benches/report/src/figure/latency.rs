@@ -250,42 +250,38 @@ fn offsets(is_last: bool) -> impl Iterator<Item = f64> {
 /// A place for a label.
 type Place = ((f64, f64), Anchor);
 
+/// The baseline of the last label, what the labels so far cost, and their places.
+type Way = (f64, f64, Vec<Option<Place>>);
+
 /// A place, and what it costs to take it.
 struct Offer {
     place: Place,
     cost: f64,
 }
 
-/// The places of the labels so far.
-struct Way {
-    /// The baseline of the last one.
-    lowest: f64,
-    cost: f64,
-    places: Vec<Option<Place>>,
-}
-
 /// The place of each label, from above, so that each is a row below the one before it, and all together cost least. A
 /// label that finds no place is left out.
 fn in_order(offers: &[Vec<Offer>]) -> Vec<Option<Place>> {
-    // The cheapest way to each place of the last label.
-    let mut ways = vec![Way { lowest: f64::MIN, cost: 0.0, places: Vec::new() }];
+    // For each place of the last label the least cost, with the places of all labels.
+    let mut ways: Vec<Way> = vec![(f64::MIN, 0.0, Vec::new())];
     for of_one in offers {
         let mut next: Vec<Way> = Vec::new();
-        for way in &ways {
-            let fits = of_one.iter().filter(|offer| offer.place.0.1 >= way.lowest + LABEL_ROW);
-            let taken = fits.map(|offer| (offer.place.0.1, way.cost + offer.cost, Some(offer.place)));
-            for (lowest, cost, place) in taken.chain([(way.lowest, way.cost + MISSING, None)]) {
-                let longer = || Way { lowest, cost, places: [&way.places[..], &[place]].concat() };
-                match next.iter_mut().find(|known| known.lowest == lowest) {
-                    Some(known) if known.cost > cost => *known = longer(),
+        for (lowest, cost, places) in &ways {
+            let fits = of_one.iter().filter(|offer| offer.place.0.1 >= lowest + LABEL_ROW);
+            let taken = fits.map(|offer| (offer.place.0.1, cost + offer.cost, Some(offer.place)));
+            for (lowest, cost, place) in taken.chain([(*lowest, cost + MISSING, None)]) {
+                let better = next.iter_mut().find(|way| way.0 == lowest);
+                let way = || (lowest, cost, [&places[..], &[place]].concat());
+                match better {
+                    Some(known) if known.1 > cost => *known = way(),
                     Some(_) => {}
-                    None => next.push(longer()),
+                    None => next.push(way()),
                 }
             }
         }
         ways = next;
     }
-    ways.into_iter().min_by(|one, other| one.cost.total_cmp(&other.cost)).map_or(Vec::new(), |way| way.places)
+    ways.into_iter().min_by(|one, other| one.1.total_cmp(&other.1)).map_or(Vec::new(), |way| way.2)
 }
 
 fn draw_limit(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
