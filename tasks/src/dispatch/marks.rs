@@ -2,7 +2,6 @@
 
 use hal::{Event, Nanos};
 
-
 mod joins;
 
 pub(crate) use joins::{Join, Joins, add_join};
