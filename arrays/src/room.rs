@@ -14,8 +14,8 @@ use crate::resident::{LOOK_EVERY, ROOM_WITHIN, Residents, STILL_FOR};
 use crate::statistics::count;
 use crate::store::Store;
 
-const FULL: &str = "the device is full, and the time is over in which arrays were to leave it: wait longer, drop arrays, \
-                    or end accesses to them";
+const FULL: &str = "the device is full, and the time is over in which arrays were to leave it: wait longer, drop \
+                    arrays, or end accesses to them";
 
 impl Store {
     /// Allocates device memory for all of these arrays at once, evicting others if necessary, and on the host for

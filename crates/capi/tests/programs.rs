@@ -373,7 +373,6 @@ const ALL: [&str; 16] = [
     "templates.c",
 ];
 
-/// Tests without a parameter.
 const PLAIN: [(&str, Plain); 22] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),

@@ -218,8 +218,8 @@ class Array(calls.Owner):
         return Access((use or read)(self), device, stream=stream, **options)
 
     def bring(self, device=None, priority=0, room_timeout=uses.ROOM_TIMEOUT):
-        """Has the elements copied to a device, or to the host, before they are asked for there. `room_timeout` is as for
-        `Arrays.launch`."""
+        """Has the elements copied to a device, or to the host, before they are asked for there. `room_timeout` is as
+        for `Arrays.launch`."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
 
         def submit(timeout_ns):
@@ -338,8 +338,8 @@ class Arrays(calls.Owner):
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
         Its work goes in `lane.stream`. A library that takes a view by DLPack may use a stream of its own: that waits
         for the lane, and the lane for it. Options: `priority`; `on`, the device; `after`, tasks that it comes after
-        besides; `held`, a number of references; `retries`; `room_timeout`, for how many seconds the call waits for room,
-        on a full device and in a full dispatcher: 60, or None for as long as it takes."""
+        besides; `held`, a number of references; `retries`; `room_timeout`, for how many seconds the call waits for
+        room, on a full device and in a full dispatcher: 60, or None for as long as it takes."""
         def given(handle, addresses, _):
             lane = base.Lane(handle)
             device = lane.device
