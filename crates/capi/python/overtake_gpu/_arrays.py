@@ -218,8 +218,8 @@ class Array(calls.Owner):
         return Access((use or read)(self), device, stream=stream, **options)
 
     def bring(self, device=None, priority=0, room_timeout=uses.ROOM_TIMEOUT):
-        """Has the elements copied to a device, or to the host, before they are asked for. `room_timeout` is as for
-        `Arrays.launch`."""
+        """Has the elements copied to a device, or to the host, before they are asked for there. `room_timeout` is as
+        for `Arrays.launch`."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
 
         def submit(timeout_ns):
