@@ -817,7 +817,7 @@ struct overtake_arrays_options {
  */
 struct overtake_computation_times {
     /**
-     * Its size.
+     * sizeof(struct overtake_times).
      */
     uint32_t struct_size;
     /**
