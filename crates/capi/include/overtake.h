@@ -817,11 +817,7 @@ struct overtake_arrays_options {
  */
 struct overtake_computation_times {
     /**
-<<<<<<< HEAD
      * sizeof(struct overtake_computation_times).
-=======
-     * sizeof(struct overtake_times).
->>>>>>> 774f1c4ba1658efb096f7eb7d741677aad781715
      */
     uint32_t struct_size;
     /**
