@@ -326,8 +326,8 @@ public:
     /* Waits for room in a full dispatcher, and on a full device, for which submit() waits for 60 s. In the function of
      * a task that is refused. */
     task submit_when_room() { return submit_waiting(OVERTAKE_FOR_EVER); }
-    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK, or OVERTAKE_ERROR_TIMEOUT if it is the
-     * device that is full. */
+    /* The same for so long at most: then the error is OVERTAKE_ERROR_WOULD_BLOCK, or OVERTAKE_ERROR_TIMEOUT if it is
+     * the device that is full. */
     task submit_within(std::chrono::nanoseconds span) { return submit_waiting(detail::room_timeout(span)); }
 
 private:
