@@ -209,7 +209,7 @@ impl<'c> Computation<'c> {
     }
 
     /// The same with a timeout, as [`TaskBuilder::submit_within`]. If the device is still full then, it fails with
-    /// [`Error::TimedOut`].
+    /// [`Error::TimedOut`], and its function is dropped.
     pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
         let deadline = self.store.tasks.within().deadline(span);
         self.submit_by(Some(deadline))

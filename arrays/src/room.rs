@@ -45,11 +45,15 @@ impl Store {
                     None if self.has_others(claims, device) || residents.gone() != gone => {}
                     None => return Err(refused.into()),
                 }
+                let own = self.waits_for_this_thread(residents)?;
                 let now = host.now();
                 if now >= deadline {
-                    return Err(Error::TimedOut { why: format!("{FULL}: {refused}") });
+                    // An array that no task used has left at once.
+                    if residents.gone() != gone {
+                        continue;
+                    }
+                    return Err(own.unwrap_or_else(|| Error::TimedOut { why: format!("{FULL}: {refused}") }));
                 }
-                let own = self.waits_for_this_thread(residents)?;
                 still = own.as_ref().map(|_| still.filter(|(then, _)| *then == gone).unwrap_or((gone, now)));
                 if let Some(error) = own.filter(|_| still.is_some_and(|(_, since)| now.since(since) >= STILL_FOR)) {
                     return Err(error);

@@ -158,7 +158,7 @@ struct overtake_admission;
 #define OVERTAKE_ERROR_STUCK (-15)
 
 /**
- * The time of the call is over; overtake_last_error tells what it waited for. Nothing has been submitted.
+ * The time of the call is over; overtake_last_error tells what it waited for. Its task has not been submitted.
  */
 #define OVERTAKE_ERROR_TIMEOUT (-16)
 
@@ -1870,11 +1870,13 @@ int overtake_task_hold(struct overtake_task *task);
 int overtake_task_release(struct overtake_task *task);
 
 /**
- * Gives the task another priority of its own. The tasks before it inherit it.
+ * Gives the task another priority of its own. The tasks before it inherit it. A task that is submitted later, by its
+ * name, then has the priority of its description.
  *
  * Threads: any.
  */
-int overtake_task_raise(struct overtake_task *task, int to);
+int overtake_task_raise(struct overtake_task *task,
+                        int to);
 
 /**
  * `other` comes after `task`. Fails if `other` no longer waits: hold a reference of it before.

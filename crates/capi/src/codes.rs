@@ -40,7 +40,7 @@ pub const OVERTAKE_ERROR_TASK_FAILED: c_int = -13;
 pub const OVERTAKE_ERROR_TASK_NOT_RUN: c_int = -14;
 /// No thread and no device will ever complete the task: a model of the device has proven it.
 pub const OVERTAKE_ERROR_STUCK: c_int = -15;
-/// The time of the call is over; overtake_last_error tells what it waited for. Nothing has been submitted.
+/// The time of the call is over; overtake_last_error tells what it waited for. Its task has not been submitted.
 pub const OVERTAKE_ERROR_TIMEOUT: c_int = -16;
 /// The other end of the pipeline has left: there are no further frames.
 pub const OVERTAKE_ERROR_ENDED: c_int = -17;

@@ -36,7 +36,8 @@ pub struct Board {
 unsafe impl Send for Board {}
 
 impl Board {
-    /// Makes the file, for this user alone. One of the same name is of an earlier program of this process.
+    /// Makes the file, for this user alone. One of the same name is of an earlier program of this process. Nobody may
+    /// write it by its name: where it were cut short, a store would end the program.
     ///
     /// # Errors
     /// The system's own errors. Further: the folder is another user's or open to others, or is on no memory file
@@ -49,7 +50,7 @@ impl Board {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o400).open(&path)?;
         let pages = map(&file).inspect_err(|_| drop(fs::remove_file(&path)))?;
         Ok(Board { pages, path })
     }
@@ -86,7 +87,7 @@ impl Board {
 /// # Errors
 /// The system's own errors. Further: the file is no board, or every try has met a change.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = crate::file::open(path)?;
+    let file = crate::file::open_itself(path)?;
     let number = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or_default();
     for _ in 0..TRIES {
         let mut bytes = vec![0; BYTES];
@@ -118,12 +119,29 @@ fn make_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
+    check(folder, false)
+}
+
+/// Whether a folder is one for such files: for one user alone, who is this one unless it `may_be_anothers`.
+///
+/// # Errors
+/// The system's own errors. Further: it is not, or is on no memory file system.
+pub fn check(folder: &Path, may_be_anothers: bool) -> io::Result<()> {
     // Not through a link, which another user may have put there.
     let about = fs::symlink_metadata(folder)?;
-    if !about.is_dir() || about.uid() != user() || about.mode() & 0o077 != 0 {
+    let is_owned = may_be_anothers || about.uid() == user();
+    if !about.is_dir() || !is_owned || about.mode() & 0o077 != 0 {
         return Err(Error::new(ErrorKind::PermissionDenied, "it is not a folder of this user alone"));
     }
     if is_in_memory(folder)? { Ok(()) } else { Err(Error::new(ErrorKind::Unsupported, "it is on a disk")) }
+}
+
+/// Whether there is a process of this number, also where the system hides what it knows of it.
+#[must_use]
+pub fn is_there(pid: u32) -> bool {
+    let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
+    // SAFETY: signal 0 is sent to nobody; a positive number is one process.
+    pid > 0 && (unsafe { libc::kill(pid, 0) } == 0 || Error::last_os_error().raw_os_error() == Some(libc::EPERM))
 }
 
 fn is_in_memory(folder: &Path) -> io::Result<bool> {
@@ -179,11 +197,23 @@ mod tests {
         assert!(board.write(&[b'x'; BYTES - HEAD_BYTES]) && !board.write(&[b'y'; BYTES - HEAD_BYTES + 1]));
         assert_eq!(read(&path).unwrap().unwrap(), [b'x'; BYTES - HEAD_BYTES]);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&path), mode(&folder.path().join("mine"))), (0o600, 0o700));
+        assert_eq!((mode(&path), mode(&folder.path().join("mine"))), (0o400, 0o700));
         let again = Board::make(&folder.path().join("mine"), "7").unwrap();
         assert_eq!(read(&path).unwrap(), None, "the file of an earlier program is replaced");
         again.remove();
         assert!(!path.exists());
+    }
+
+    /// Root reads the folders of all users: to open some devices is to use them.
+    #[test]
+    #[cfg_attr(miri, ignore)] // it asks the system
+    fn a_file_that_is_a_link_is_not_opened() {
+        let folder = folder();
+        let mut board = Board::make(&folder.path().join("mine"), "7").unwrap();
+        board.write(b"text");
+        let link = folder.path().join("mine/8");
+        std::os::unix::fs::symlink(folder.path().join("mine/7"), &link).unwrap();
+        assert_eq!(read(&link).unwrap_err().raw_os_error(), Some(libc::ELOOP));
     }
 
     /// Other users could read what is in it, or change it.

@@ -77,17 +77,31 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+const WAITLESS: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
+
 fn waitless(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+    options.custom_flags(WAITLESS)
 }
 
 /// Opens a regular file for reading, without waiting.
 ///
 /// # Errors
 /// The system's own errors. Further: the file is not regular.
-#[expect(clippy::disallowed_methods, reason = "without waiting, and looked at after")]
 pub fn open(path: &Path) -> io::Result<File> {
-    let file = waitless(OpenOptions::new().read(true)).open(path)?;
+    open_with(path, 0)
+}
+
+/// The same, and not through a link: another user may have put it there, and to open some devices is to use them.
+///
+/// # Errors
+/// As [`open`]. Further: it is a link.
+pub fn open_itself(path: &Path) -> io::Result<File> {
+    open_with(path, libc::O_NOFOLLOW)
+}
+
+#[expect(clippy::disallowed_methods, reason = "without waiting, and looked at after")]
+fn open_with(path: &Path, flags: i32) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(WAITLESS | flags).open(path)?;
     let kind = file.metadata()?.file_type();
     match () {
         () if kind.is_file() => Ok(file),

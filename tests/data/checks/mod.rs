@@ -64,7 +64,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     retries: elsewhere_by_a_link elsewhere_by_the_host elsewhere_with_tokens nowhere of_kernels never_elsewhere;
     room: a_quarter the_oldest none in_use on_the_second valid_elsewhere while_the_host_waits
         an_access_is_refused behind_its_own_access behind_the_access_of_another
-        as_long_as_the_caller_says;
+        as_long_as_the_caller_says of_idle_arrays_without_a_wait;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one fail_in_their_order fail_with_their_entry
         are_cancelled_as_one take_nothing_later span_devices give_their_priority;

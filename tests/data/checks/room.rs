@@ -200,6 +200,17 @@ pub fn as_long_as_the_caller_says(rig: &Rig) -> Outcome {
     same("the values", &[one.read()?[0], five.read()?[COUNT - 1]], &[2.0, 10.0])
 }
 
+/// An array that no task uses leaves at once, so a computation without any time to wait finds room.
+pub fn of_idle_arrays_without_a_wait(rig: &Rig) -> Outcome {
+    let bed = small(rig, 1)?;
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    read(&one).to_device()?;
+    settle(rig, &bed)?;
+    let told = raw::add(&bed, "five", &five, &five, &five).submit_within(Duration::ZERO);
+    ensure!(matches!(told, Ok(Ok(_))), "{:?}", told.map(|_| ()));
+    same("the values", &[one.read()?[0], five.read()?[COUNT - 1]], &[1.0, 10.0])
+}
+
 /// An array that has left the second device is not there any more: it comes back from the host.
 pub fn on_the_second(rig: &Rig) -> Outcome {
     if rig.driver().device_count()? < 2 {

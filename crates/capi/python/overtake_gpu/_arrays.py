@@ -88,6 +88,18 @@ def _prototypes():
     }
 
 
+def _on_full_device(spec, room_timeout, ask):
+    """Asks for an access. It waits for room on a device alone: a full dispatcher refuses it at once."""
+    if not spec.is_on_device:
+        return ask()
+
+    def within(timeout_ns):
+        spec.room_timeout_ns = max(1, timeout_ns)  # 0 would be the library's own default
+        return ask()
+
+    return calls.with_room(room_timeout, within, waits=(calls.TIMEOUT,))
+
+
 class Access(calls.Owner):
     """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
@@ -103,11 +115,10 @@ class Access(calls.Owner):
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, memory = use, stream, _pointer()
 
-        def open_it(timeout_ns):
-            spec.room_timeout_ns = max(1, timeout_ns)  # 0 would be the library's own default
+        def open_it():
             self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
 
-        calls.with_room(room_timeout, open_it)
+        _on_full_device(spec, room_timeout, open_it)
         calls.raise_interrupt()  # before the block begins
         self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
@@ -222,11 +233,7 @@ class Array(calls.Owner):
         for `Arrays.launch`."""
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
 
-        def submit(timeout_ns):
-            spec.room_timeout_ns = max(1, timeout_ns)
-            return base.Task("array_bring", self._handle, spec)
-
-        return calls.with_room(room_timeout, submit)
+        return _on_full_device(spec, room_timeout, lambda: base.Task("array_bring", self._handle, spec))
 
     def view(self, first, shape):
         """Elements from `first` on as an array of this shape: uses of both are uses of the same memory."""

@@ -18,9 +18,18 @@ from . import _lib
 from ._lib import Ended, Error, FrameError, TaskError
 
 REFUSED, WOULD_BLOCK, TASK_FAILED, TASK_NOT_RUN, TIMEOUT, ENDED, FRAME_FAILED = -10, -11, -13, -14, -16, -17, -18
+
+
+class TimedOut(TimeoutError):
+    """The library's own. The program may raise `TimeoutError` in the middle of a call, from the handler of a signal:
+    that one is never taken for it, as a call that has succeeded would be made again."""
+
+    code = TIMEOUT
+
+
 _KINDS = {
     **{TASK_FAILED: TaskError, TASK_NOT_RUN: TaskError},
-    **{TIMEOUT: TimeoutError, ENDED: Ended, FRAME_FAILED: FrameError},
+    **{TIMEOUT: TimedOut, ENDED: Ended, FRAME_FAILED: FrameError},
 }
 
 _lock = threading.Lock()
@@ -53,7 +62,7 @@ def check(code):
         text = functions["last_error"]().decode(errors="replace")
         raise_interrupt()
         kind = _KINDS.get(code, Error)
-        raise kind(text) if kind is TimeoutError else kind(code, functions["error_name"](code).decode(), text)
+        raise kind(text) if kind is TimedOut else kind(code, functions["error_name"](code).decode(), text)
 
 
 def made(name, *arguments, kind=ctypes.c_void_p):
@@ -146,14 +155,14 @@ def slices(timeout):
             return
 
 
-def with_room(timeout, submit):
+def with_room(timeout, submit, waits=(WOULD_BLOCK, TIMEOUT)):
     """Submits, in a full dispatcher or on a full device when there is room. `submit(timeout_ns)` waits for that itself,
-    for so long."""
+    for so long, and then fails with one of these: what it does not wait for is not asked for again."""
     for left_ns, is_last in slices(timeout):
         try:
             return submit(left_ns)
-        except (Error, TimeoutError) as error:
-            if is_last or getattr(error, "code", TIMEOUT) not in (WOULD_BLOCK, TIMEOUT):
+        except (Error, TimedOut) as error:
+            if is_last or error.code not in waits:
                 raise
 
 

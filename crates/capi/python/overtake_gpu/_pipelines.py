@@ -190,7 +190,7 @@ class _End(calls.Owner):
             try:
                 calls.call(name, self._handle, left_ns, ctypes.byref(found))
                 break
-            except TimeoutError as error:
+            except calls.TimedOut as error:
                 if is_last:
                     raise TimeoutError(re.sub(r"within \d+ ns", f"within {timeout} s", str(error))) from None
             except Error:

@@ -185,7 +185,8 @@ pub extern "C" fn overtake_task_release(task: *mut overtake_task) -> c_int {
     catch(CALL, || Ok(any(CALL, task)?.release()?))
 }
 
-/// Gives the task another priority of its own. The tasks before it inherit it.
+/// Gives the task another priority of its own. The tasks before it inherit it. A task that is submitted later, by its
+/// name, then has the priority of its description.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

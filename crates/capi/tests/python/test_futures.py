@@ -263,6 +263,17 @@ class Futures(WithDispatcher):
             threading.Timer(0.12, held.release).start()
             use(room_timeout=None).wait(20)
 
+    def test_a_timeout_of_the_program_is_never_taken_for_the_librarys(self):
+        made = []
+
+        def submit(_):  # the handler of a signal raises it behind a call that has succeeded
+            made.append(1)
+            raise TimeoutError("the program's own")
+
+        with self.assertRaisesRegex(TimeoutError, "the program's own"):
+            calls.with_room(None, submit)
+        self.assertEqual(len(made), 1)
+
     def test_computations_wait_for_room(self):
         with overtake_gpu.Dispatcher(tasks_max=8) as dispatcher, dispatcher.arrays() as arrays:
             x, tasks, held = arrays.array_of([0], "int32"), dispatcher.tasks(), []

@@ -12,6 +12,9 @@ use crate::run::reports::record::{FORMAT, ProcessRecord};
 /// Twice a second is usual. A process that is stopped, or has executed another program, writes no more.
 const SILENT_AFTER: Duration = Duration::from_secs(5);
 
+/// A file of another namespace, such as a container's, is taken for one of a process that has ended.
+const GONE_AFTER: Duration = Duration::from_secs(3600);
+
 /// A process and what it last wrote.
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -26,6 +29,7 @@ pub struct Process {
 pub fn processes() -> Vec<Process> {
     let mut found: Vec<Process> = folders().iter().flat_map(|folder| in_folder(folder)).collect();
     found.sort_by_key(|process| (process.record.pid, process.name.clone()));
+    found.dedup_by(|one, other| one.name == other.name); // by two ways to one folder
     found
 }
 
@@ -40,6 +44,8 @@ fn folders() -> Vec<PathBuf> {
     }
     folders.sort();
     folders.dedup();
+    // Root looks into those of all users, where they could otherwise have it open anything.
+    folders.retain(|folder| board::check(folder, board::user() == 0).is_ok());
     folders
 }
 
@@ -67,6 +73,9 @@ fn of_file(path: &Path, name: String) -> Option<Process> {
     let record: ProcessRecord = serde_json::from_slice(&text).ok()?;
     let written = SystemTime::UNIX_EPOCH + Duration::from_millis(record.written_unix_ms);
     let silent = SystemTime::now().duration_since(written).ok().filter(|silent| *silent > SILENT_AFTER);
+    if ended.is_none() && silent.is_some_and(|silent| silent > GONE_AFTER) {
+        let _another_reader_was_first = fs::remove_file(path);
+    }
     // Nobody here can tell a silent process of another namespace from one that has ended.
     let is_known = record.format == FORMAT && (ended.is_some() || silent.is_none());
     is_known.then_some(Process { name, record, silent })

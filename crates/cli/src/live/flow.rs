@@ -78,16 +78,17 @@ fn measure(process: &Process, device: &DeviceRecord, before: Option<(Reading, Ro
     let now = Reading::of(process.record.written_unix_ms, device);
     let mut row = plain(process, device);
     match before {
-        // It has not written since, or the clock was set back.
-        Some((reading, known)) if reading.at_ms >= now.at_ms => {
+        // It has not written since.
+        Some((reading, known)) if reading.at_ms == now.at_ms => {
             let Row { h2d, d2h, urgent_per_s, p50_us, p99_us, ways, .. } = known;
             (reading, Row { h2d, d2h, urgent_per_s, p50_us, p99_us, ways, ..row })
         }
-        Some((reading, known)) => {
+        Some((reading, known)) if reading.at_ms < now.at_ms => {
             row.compare(&reading, &now, &known);
             (now, row)
         }
-        None => (now, row),
+        // The first one, or the clock was set back.
+        _ => (now, row),
     }
 }
 
@@ -98,11 +99,10 @@ fn plain(process: &Process, device: &DeviceRecord) -> Row {
     let program = record.program.rsplit('/').next().unwrap_or_default();
     Row {
         pid: record.pid,
-        // A name may command the terminal.
-        program: program.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect(),
+        program: shown(program),
         gpu: device.device,
-        device: device.name.clone(),
-        state: if process.silent.is_some() { "silent".to_owned() } else { record.state.clone() },
+        device: shown(&device.name),
+        state: if process.silent.is_some() { "silent".to_owned() } else { shown(&record.state) },
         silent_s: process.silent.map(|silent| silent.as_secs_f64()),
         h2d: flow,
         d2h: flow,
@@ -113,6 +113,11 @@ fn plain(process: &Process, device: &DeviceRecord) -> Row {
         staged_bytes: device.copies.staged.bytes,
         stand_downs: device.stand_downs,
     }
+}
+
+/// Another process's text, which may command the terminal.
+pub fn shown(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 impl Reading {

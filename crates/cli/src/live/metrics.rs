@@ -53,10 +53,14 @@ pub fn run(metrics: &MetricsArguments) -> Result<()> {
         return serve::serve(address, || text(&processes()));
     }
     let Some(path) = &metrics.file else { return output::print(&text(&processes())) };
+    let write = || os::file::write_whole(path, text(&processes()).as_bytes());
+    write().map_err(|error| Failure::File(path.clone(), error))?;
     loop {
-        let written = os::file::write_whole(path, text(&processes()).as_bytes());
-        written.map_err(|error| Failure::File(path.clone(), error))?;
         super::pause(Duration::from_secs_f64(metrics.every));
+        // A disk that is full for a while ends nothing. The file is whole or as it was.
+        if let Err(error) = write() {
+            output::complain(format!("{}: {error}", path.display()));
+        }
     }
 }
 
@@ -141,10 +145,13 @@ pub fn text(processes: &[Process]) -> String {
 /// The devices of a process, with the labels of each.
 fn devices(process: &Process) -> impl Iterator<Item = (String, &DeviceRecord)> {
     let record = &process.record;
+    // Numbers of processes are those of a namespace: each container has a 1.
+    let space = process.name.split('.').nth(1).unwrap_or_default();
     let program = quoted(record.program.rsplit('/').next().unwrap_or_default());
     record.devices.iter().map(move |device| {
         let (gpu, name, pci) = (device.device, quoted(&device.name), quoted(&device.pci));
-        (format!("pid=\"{}\",program={program},gpu=\"{gpu}\",device={name},pci_bus_id={pci}", record.pid), device)
+        let labels = format!("program={program},gpu=\"{gpu}\",device={name},pci_bus_id={pci}");
+        (format!("pid=\"{}\",pidns=\"{space}\",{labels}", record.pid), device)
     })
 }
 
@@ -171,7 +178,7 @@ fn line(text: &mut String, name: &str, labels: &str, value: impl std::fmt::Displ
 
 /// The value of a label.
 fn quoted(value: &str) -> String {
-    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+    format!("\"{}\"", super::flow::shown(value).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]
@@ -186,6 +193,6 @@ mod tests {
 
     #[test]
     fn labels_may_have_any_text() {
-        assert_eq!(quoted("a \"b\"\\\nc"), r#""a \"b\"\\\nc""#);
+        assert_eq!(quoted("a \"b\"\\\nc\u{1b}"), r#""a \"b\"\\?c?""#);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use console::failure::{Failure, Result};
 use console::output;
 
-/// A client that is slower keeps others waiting.
+/// The time for one answer: meanwhile others wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A request of Prometheus comes in one or two pieces.
 const PIECES_MAX: usize = 16;
@@ -25,10 +25,10 @@ pub fn serve(address: SocketAddr, text: impl Fn() -> String) -> Result<()> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the time of a client is not a device's")]
 fn answer(mut client: TcpStream, text: &impl Fn() -> String) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
-    let request = request(&mut client)?;
+    let until = Instant::now() + PATIENCE;
+    let request = request(&mut client, until)?;
     let mut words = request.split_whitespace();
     let (status, kind, body) = match (words.next(), words.next()) {
         (Some("GET"), Some("/metrics")) => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text()),
@@ -38,14 +38,20 @@ fn answer(mut client: TcpStream, text: &impl Fn() -> String) -> io::Result<()> {
     let length = body.len();
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-    client.write_all(head.as_bytes())?;
-    client.write_all(body.as_bytes())
+    let answer = [head.as_bytes(), body.as_bytes()].concat();
+    let mut left = &answer[..];
+    while !left.is_empty() {
+        client.set_write_timeout(Some(left_of(until)?))?;
+        left = &left[client.write(left)?..];
+    }
+    Ok(())
 }
 
 /// The request up to the empty line behind its heading.
-fn request(client: &mut TcpStream) -> io::Result<String> {
+fn request(client: &mut TcpStream, until: Instant) -> io::Result<String> {
     let (mut bytes, mut piece) = (Vec::new(), [0; 1024]);
     for _ in 0..PIECES_MAX {
+        client.set_read_timeout(Some(left_of(until)?))?;
         let count = client.read(&mut piece)?;
         bytes.extend_from_slice(&piece[..count]);
         if bytes.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -53,4 +59,10 @@ fn request(client: &mut TcpStream) -> io::Result<String> {
         }
     }
     Err(io::ErrorKind::InvalidData.into())
+}
+
+#[expect(clippy::disallowed_methods, reason = "as there")]
+fn left_of(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }

@@ -56,7 +56,7 @@ pub fn heading() -> String {
 }
 
 fn first_line(pid: &str, program: &str, gpu: &str, state: &str, flows: &str) -> String {
-    format!("{pid:>7} {program:<14.14} {gpu:>3} {state:<10} {flows}")
+    format!("{pid:>7} {program:<14.14} {gpu:>3} {state:<10.10} {flows}")
 }
 
 /// The lines of a row.

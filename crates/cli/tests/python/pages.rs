@@ -157,7 +157,7 @@ pub fn trials() -> Vec<Trial> {
             ("overtake report latency.json", "1 run, "),
             ("overtake report latency.json old.json", "2 runs, "),
             ("old.json --json", "\"ratio\""),
-            ("overtake report trace.json", "1 run, 0 rows"),
+            ("overtake report run.json copies.json", ""),
         ];
         commands_of("docs/reports.md", "pages-reports", &expected)
     };

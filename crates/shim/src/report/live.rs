@@ -5,11 +5,10 @@
 //! time is left out. So no thread is made for it, and no copy pays.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use hal::locks::lock;
 use os::board::{self, Board};
 use os::variable;
 use serde::Serialize;
@@ -21,6 +20,9 @@ use crate::process::{Process, process, time_of_day};
 
 /// The watchers of several contexts do not write sooner after one another.
 const PAUSE: Duration = Duration::from_millis(400);
+
+/// A process looks at so many files of others when it begins.
+const SWEPT_MAX: usize = 256;
 
 /// A part of the [`super::Report`], under the same names.
 #[derive(Serialize)]
@@ -54,11 +56,15 @@ enum State {
 
 static STATE: Mutex<State> = Mutex::new(State::Untried);
 
-/// The folders for such files, the first choice first. Both are in memory: a watcher must not wait for a disk.
+/// The folders for such files, the first choice first. Both are in memory: a watcher must not wait for a disk, and so
+/// not for a user's folder on a server either.
 #[must_use]
 pub fn folders() -> Vec<PathBuf> {
     let named = variable::path_from("XDG_RUNTIME_DIR", variable::is_privileged(), |name| std::env::var_os(name));
-    let named = named.map(PathBuf::from).filter(|path| path.is_absolute()).map(|path| path.join("overtake"));
+    let named = named
+        .map(PathBuf::from)
+        .filter(|path| path.starts_with("/run") || path.starts_with("/dev/shm"))
+        .map(|path| path.join("overtake"));
     named.into_iter().chain([PathBuf::from(format!("/dev/shm/overtake-{}", board::user()))]).collect()
 }
 
@@ -88,7 +94,7 @@ pub fn has_ended(name: &str) -> Option<bool> {
     match began(pid) {
         _ if name.split('.').nth(1) != Some(&*space) => None,
         Ok(began) => Some(name.split('.').nth(2) != Some(&*began)),
-        Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then_some(true),
+        Err(error) => (error.kind() == std::io::ErrorKind::NotFound && !board::is_there(pid)).then_some(true),
     }
 }
 
@@ -124,6 +130,7 @@ fn open(folders: &[PathBuf]) -> State {
     for folder in folders {
         match Board::make(folder, &name) {
             Ok(board) => {
+                sweep(folder);
                 let program = std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned();
                 return State::Open(Place { board, program, written: SystemTime::UNIX_EPOCH });
             }
@@ -131,6 +138,14 @@ fn open(folders: &[PathBuf]) -> State {
         }
     }
     State::Without
+}
+
+/// Removes what processes have left that were killed: nobody may look there for long.
+fn sweep(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(SWEPT_MAX);
+    for entry in entries.filter(|entry| entry.file_name().to_str().and_then(has_ended) == Some(true)) {
+        let _another_was_first = fs::remove_file(entry.path());
+    }
 }
 
 fn write(process: &Process, place: &mut Place) {
@@ -158,9 +173,10 @@ fn write(process: &Process, place: &mut Place) {
     place.written = now;
 }
 
-/// The process ends: removes the file.
+/// The process ends: removes the file. One that a watcher is writing now stays for the next process to sweep.
 pub(crate) fn end() {
-    if let State::Open(place) = std::mem::replace(&mut *lock(&STATE), State::Without) {
+    let Ok(mut state) = STATE.try_lock() else { return };
+    if let State::Open(place) = std::mem::replace(&mut *state, State::Without) {
         place.board.remove();
     }
 }
@@ -183,6 +199,18 @@ mod tests {
         let elsewhere = format!("{}.7.{}", pid_of(&its).unwrap(), 1);
         assert_eq!(has_ended(&elsewhere), None, "a process of a container");
         assert!(["", "1", "1.2", "1.2.3.4", "a.2.3", "1.2.json"].iter().all(|name| pid_of(name).is_none()));
+    }
+
+    #[test]
+    fn what_ended_processes_have_left_is_swept() {
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let names = [name_of(child.id()).unwrap(), name_of(std::process::id()).unwrap(), "notes".to_owned()];
+        names.iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sweep(folder.path());
+        assert_eq!(names.map(|name| folder.path().join(name).exists()), [false, true, true]);
     }
 
     #[test]
