@@ -93,10 +93,14 @@ fn failures_leave_no_memory() {
     let mut graph = Graph::new(Options::default()).unwrap();
     let uses = [Access::new(graph.data(8), Mode::Write)];
     let mut fail = || {
-        let nodes = [(); 3].map(|()| graph.append_using(&Spec::of(Kind::Kernel), &uses).unwrap());
-        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(nodes[0]));
-        let at = graph.launched(nodes[0]).unwrap().at.unwrap();
-        graph.failed(nodes[0], Cause(NonZeroU32::MIN)).unwrap();
+        let first = graph.append_using(&Spec::of(Kind::Kernel), &uses).unwrap();
+        let mut behind =
+            |after| graph.append_using(&Spec { after: &[after], ..Spec::of(Kind::Kernel) }, &uses).unwrap();
+        let second = behind(first);
+        behind(second);
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(first));
+        let at = graph.launched(first).unwrap().at.unwrap();
+        graph.failed(first, Cause(NonZeroU32::MIN)).unwrap();
         graph.complete(at.lane, at.value).unwrap();
         assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 3);
     };
