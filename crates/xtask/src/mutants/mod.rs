@@ -45,7 +45,6 @@ const PARTS: [Part; 11] = [
             "graph/src/lanes.rs",
             "graph/src/lanes/joins.rs",
             "graph/src/lanes/strands.rs",
-            "graph/src/name.rs",
             "graph/src/node.rs",
             "graph/src/nodes.rs",
             "graph/src/options.rs",
