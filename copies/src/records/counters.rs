@@ -135,13 +135,6 @@ impl Counters {
         directions().flat_map(of).filter(|moved| moved.class.copies > 0).collect()
     }
 
-    /// Copies of a direction by all ways together.
-    #[inline(never)] // as above
-    fn all(&self, direction: Direction) -> ClassSnapshot {
-        let ways = [&self.urgent, &self.kernel, &self.engine, &self.staged].into_iter().chain(&self.native);
-        ways.fold(ClassSnapshot::default(), |sum, way| sum + way.of(Some(direction)))
-    }
-
     pub(crate) fn failed(&self) {
         self.errors.add(1);
     }
@@ -164,6 +157,11 @@ impl Counters {
     pub(crate) fn snapshot(&self, stood_down: bool, lost: u64) -> Statistics {
         let latencies = lock(&self.latencies);
         let latencies = latencies.iter().enumerate().filter(|(_, histogram)| !histogram.is_empty());
+        let moved = self.moved();
+        let by_all_ways = |direction| {
+            let its = moved.iter().filter(|moved| moved.direction == Some(direction));
+            its.fold(ClassSnapshot::default(), |sum, moved| sum + moved.class)
+        };
         Statistics {
             urgent: self.urgent.snapshot(),
             kernel: self.kernel.snapshot(),
@@ -176,9 +174,9 @@ impl Counters {
                 .map(|reason| (*reason, self.native[*reason as usize].snapshot()))
                 .filter(|(_, class)| class.copies > 0)
                 .collect(),
-            moved: self.moved(),
-            on_device: self.all(Direction::DeviceToDevice),
-            between_devices: self.all(Direction::Peer),
+            on_device: by_all_ways(Direction::DeviceToDevice),
+            between_devices: by_all_ways(Direction::Peer),
+            moved,
             chunks: self.chunks.get(),
             rescues: self.rescues.get(),
             boosts: self.boosts.get(),

@@ -18,6 +18,17 @@ pub fn trial(
     })
 }
 
+/// Trials of functions that panic where something is wrong. Their names begin with that of the subject.
+pub fn checks<const N: usize>(subject: &str, checks: [(&str, fn()); N]) -> Vec<Trial> {
+    let trial = |(name, check): (&str, fn())| {
+        Trial::test(format!("{subject}::{name}"), move || {
+            check();
+            Ok(())
+        })
+    };
+    checks.map(trial).into()
+}
+
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }

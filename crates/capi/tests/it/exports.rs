@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Trial;
+use testkit::needs;
 
 use crate::common;
 
@@ -337,12 +338,5 @@ pub fn trials() -> Vec<Trial> {
             every_number_that_was_ever_listed_is_in_the_header_unless_retired,
         ),
     ];
-    trials
-        .map(|(name, body)| {
-            common::trial("exports", name, &[], move || {
-                body();
-                Ok(())
-            })
-        })
-        .into()
+    needs::checks("exports", trials)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use libtest_mimic::Trial;
+use testkit::needs;
 
 /// The library that cargo built for this test lies beside the test itself.
 fn library() -> PathBuf {
@@ -138,12 +139,5 @@ pub fn trials() -> Vec<Trial> {
         ("nothing_of_ours_runs_when_it_is_loaded", nothing_of_ours_runs_when_it_is_loaded),
         ("nothing_above_the_copy_layer_is_linked", nothing_above_the_copy_layer_is_linked),
     ];
-    trials
-        .map(|(name, body)| {
-            Trial::test(format!("exports::{name}"), move || {
-                body();
-                Ok(())
-            })
-        })
-        .into()
+    needs::checks("exports", trials)
 }

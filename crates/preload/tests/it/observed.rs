@@ -2,6 +2,7 @@
 
 use libtest_mimic::Trial;
 use serde_json::Value;
+use testkit::needs;
 
 use crate::harness::build::PLACES;
 use crate::harness::deployment::Deployment;
@@ -107,12 +108,5 @@ pub fn trials() -> Vec<Trial> {
         ("a_call_that_blocks_for_long_is_told_with_its_place", a_call_that_blocks_for_long_is_told_with_its_place),
         ("a_drop_in_at_work_watches_as_well", a_drop_in_at_work_watches_as_well),
     ];
-    trials
-        .map(|(name, body)| {
-            Trial::test(format!("observed::{name}"), move || {
-                body();
-                Ok(())
-            })
-        })
-        .into()
+    needs::checks("observed", trials)
 }

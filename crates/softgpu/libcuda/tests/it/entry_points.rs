@@ -11,6 +11,7 @@ use abi::types::{
 };
 use abi::{FUNCTIONS, Flavour, Function};
 use libtest_mimic::Trial;
+use testkit::needs;
 
 use crate::common;
 
@@ -116,12 +117,5 @@ pub fn trials() -> Vec<Trial> {
         ("the_dynamic_linker_knows_it_as_the_driver", the_dynamic_linker_knows_it_as_the_driver),
         ("every_row_is_found_at_the_version_that_introduced_it", every_row_is_found_at_the_version_that_introduced_it),
     ];
-    trials
-        .map(|(name, body)| {
-            Trial::test(format!("entry_points::{name}"), move || {
-                body();
-                Ok(())
-            })
-        })
-        .into()
+    needs::checks("entry_points", trials)
 }
