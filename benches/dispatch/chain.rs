@@ -79,11 +79,6 @@ impl Ground {
         Kernel::find(driver, driver.module_load(module.as_bytes())?, name)
     }
 
-    /// The calling thread may make events: those of templates are made when they are needed.
-    pub fn enter(&self) {
-        self.null.enter().expect("the software GPU has the context");
-    }
-
     /// From now on the calling thread does all: threads that see the same ends would share it by chance. Time stands
     /// still, so that it does not give up to look at the device.
     pub fn be_alone(&self) {
@@ -115,7 +110,7 @@ impl Ground {
     /// On the software GPU: the driver that does nothing captures nothing.
     fn make_graphs(&self, template: &Template<()>, tasks: &Tasks) {
         self.null.be_instant(false);
-        self.enter();
+        self.null.enter().expect("the software GPU has the context");
         for _ in 0..FIRST {
             template.replay(tasks, ()).submit().expect("there is room");
         }

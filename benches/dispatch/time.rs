@@ -62,12 +62,7 @@ fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
         let barrier = Barrier::new(threads as usize);
         let spans: Vec<Vec<Span>> = std::thread::scope(|scope| {
             let barrier = &barrier;
-            let spawn = |chain| {
-                scope.spawn(move || {
-                    ground.enter();
-                    run(chain, shape, barrier)
-                })
-            };
+            let spawn = |chain| scope.spawn(move || run(chain, shape, barrier));
             let threads: Vec<_> = chains.iter_mut().map(spawn).collect();
             threads.into_iter().map(|thread| thread.join().expect("no task fails")).collect()
         });
