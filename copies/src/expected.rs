@@ -7,7 +7,7 @@ use hal::Nanos;
 use priority::{Direction, Priority};
 
 use crate::inner::Inner;
-use crate::records::{Owner, Reservation, Traffic};
+use crate::records::{Reservation, Traffic};
 
 /// An announcement that copies of a priority will come, from [`crate::Overtake::expect`] until this is dropped.
 ///
@@ -56,17 +56,15 @@ pub struct Expected {
 
 impl Expected {
     pub(crate) fn new(inner: &Arc<Inner>, priority: Priority, direction: Option<Direction>) -> Expected {
-        let tolerated = inner.options.wait_budget;
-        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated };
+        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated: Nanos::ZERO };
         expected.traffic().for_each(|traffic| traffic.reserve(expected.reservation()));
         expected
     }
 
     /// Each of its copies accepts to wait this long for bulk on its engine. While all expected copies above them accept
     /// a wait, the copy engine makes copies that have to yield: bulk in both directions at once then keeps nine tenths
-    /// of its bandwidth instead of two thirds (`reports/tolerance`). Zero accepts no wait, and the option
-    /// `wait_budget_us` applies to an owner that states nothing. The budget may not leave bulk whole, and chunks need
-    /// channels.
+    /// of its bandwidth instead of two thirds (`reports/tolerance`). Zero accepts no wait, as an owner that
+    /// states nothing. The option `wait_budget_us` may not leave bulk whole, and chunks need channels.
     ///
     /// A bulk copy that takes no longer than that stays whole: a copy of 4 MiB if 150 us are tolerated, while no other
     /// stream has bulk in flight on the engine. Behind two streams of bulk, an urgent copy waits for at most three of
@@ -109,7 +107,7 @@ impl Expected {
     }
 
     fn reservation(&self) -> Reservation {
-        Reservation { priority: self.priority, wait: self.tolerated, owner: Owner::Expectation }
+        Reservation { priority: self.priority, wait: self.tolerated }
     }
 
     /// That of the directions whose copies have priorities, among those that it is for.

@@ -9,7 +9,7 @@ use threads::stream_lock::{Exclusive, Place, Within};
 
 use crate::decide::Company;
 use crate::inner::Inner;
-use crate::records::{Ahead, Burst, Owner, Reservation, Traffic};
+use crate::records::{Ahead, Burst, Reservation, Traffic};
 
 /// An urgent copy in a calm waits for one run of a stream: at the rate of a link, 80 us and its last copy.
 pub(crate) const CALM_RUN_BYTES: u64 = 4 << 20;
@@ -119,12 +119,8 @@ impl StreamState {
     /// count on more such copies.
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
-        self.traffic(direction).announce(self.reservation(priority), word(&self.announced, direction), bit);
+        self.traffic(direction).announce(reservation(priority), word(&self.announced, direction), bit);
         word(&self.settled, direction).fetch_or(bit, Ordering::SeqCst);
-    }
-
-    fn reservation(&self, priority: Priority) -> Reservation {
-        Reservation { priority, wait: self.inner.options.wait_budget, owner: Owner::Stream }
     }
 
     /// It has kernels from now on: its owner's, or those that make its copies.
@@ -209,9 +205,14 @@ impl StreamState {
             let priorities = self.inner.options.priorities.iter();
             priorities
                 .filter(|priority| announced & announcement(direction, *priority) != 0)
-                .for_each(|priority| self.traffic(direction).release(self.reservation(priority)));
+                .for_each(|priority| self.traffic(direction).release(reservation(priority)));
         }
     }
+}
+
+/// That of an open stream, which states no wait.
+fn reservation(priority: Priority) -> Reservation {
+    Reservation { priority, wait: Nanos::ZERO }
 }
 
 /// The bit for copies of `priority` on an engine.

@@ -16,11 +16,11 @@ use super::args::LatencyArguments;
 
 /// Lengths of chunks of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
-/// Wait budgets of the frontier, in microseconds. A longer one than the last changes nothing.
-const BUDGETS_US: [u64; 4] = [0, 30, 55, 60];
+/// Wait budgets of the frontier, in microseconds: both ends of the scale.
+const BUDGETS_US: [u64; 2] = [0, 60];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
-/// Methods of the frontier: CUDA's own priorities, and overtake over the whole scale of wait budgets.
+/// Methods of the frontier: CUDA's own priorities, and overtake at both ends of the scale of wait budgets.
 const FRONTIER_METHODS: [MethodName; 3] = [MethodName::NativePriority, MethodName::NativeQueue, MethodName::Overtake];
 /// Methods that guarantee a share to bulk.
 const SHARING: [MethodName; 2] = [MethodName::EngineHold, MethodName::KernelHold];

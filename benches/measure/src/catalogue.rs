@@ -7,7 +7,7 @@ use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
 use hal::{Device, Nanos, PriorityRange, Result};
 use overtake::Options;
-use overtake::options::{Emulation, Profile, Transport, UrgentTransport, WHOLE_BULK_FROM};
+use overtake::options::{Emulation, Profile, Transport, UrgentTransport};
 pub use report::views::{IDLE, OTHER_ENGINE, RAW};
 
 use super::flow::Cargo;
@@ -165,8 +165,7 @@ impl MethodName {
             _ => by(Transport::Engine, UrgentTransport::Engine),
         };
         // It would take the place of the profile's transports.
-        let wait_budget = base.wait_budget.min(Nanos(WHOLE_BULK_FROM.0 - 1));
-        Options { profile, wait_budget, ..base.clone() }
+        Options { profile, wait_budget: Nanos::ZERO, ..base.clone() }
     }
 
     fn cut(self, options: &Options) -> Cut {
@@ -205,6 +204,7 @@ impl MethodName {
 
 #[cfg(test)]
 mod tests {
+    use overtake::options::WHOLE_BULK_FROM;
     use priority::Direction;
 
     use super::*;

@@ -5,7 +5,7 @@
 //! | budget | of | is |
 //! |---|---|---|
 //! | floor | each copy | the cost of `gate_bytes_min`, which is 4.2 us |
-//! | stated | a copy below owners that all state one | the least that they state, or else the option `wait_budget_us` |
+//! | stated | a copy below owners that all state one | the least that they state |
 //! | idle | a copy that would go by kernel, in a calm | the cost of `calm_bytes_max`, which is 0.2 ms |
 //!
 //! Copies within the floor or the idle budget are not added up: the next urgent copy waits for one such copy, or for
@@ -58,7 +58,7 @@ pub(crate) struct Budget {
     pub(crate) others: Others,
     /// The channels of its priority: streams of ours that have turns.
     pub(crate) channels: u64,
-    /// The streams that copies to come above it may go in.
+    /// The quiet streams that copies to come above it may go in.
     pub(crate) urgent_streams: u64,
     /// The hardware's queues for copies of its direction.
     pub(crate) queues: u64,

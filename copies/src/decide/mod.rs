@@ -40,8 +40,7 @@
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
 //! Chunks get their share of the stated budget, or 45 us if none is stated. A kernel is guarded if the profile says so.
-//! The owners of expected copies state how long these may wait; otherwise the option `wait_budget_us` applies, unless
-//! it leaves bulk whole.
+//! The owners of expected copies state how long these may wait, unless the option `wait_budget_us` leaves bulk whole.
 //!
 //! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). If the stream is
 //! being captured, or no slot is free, the copy goes natively.

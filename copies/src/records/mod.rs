@@ -39,7 +39,7 @@ pub use standing::is_any_copy_lost;
 pub use statistics::{BOUNDS_US, ClassSnapshot, Latency, Moved, Statistics};
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
-pub(crate) use traffic::{BulkSeen, Owner, Reservation, Room, Stay, Traffic};
+pub(crate) use traffic::{BulkSeen, Reservation, Room, Stay, Traffic};
 
 /// The records of one context, which submitters and the watcher share.
 pub(crate) struct Records {

@@ -25,7 +25,7 @@ use hal::{Nanos, Stream};
 use priority::Priority;
 
 use book::Book;
-pub(crate) use book::{Owner, Reservation, Room, Stay, UnderWay};
+pub(crate) use book::{Reservation, Room, Stay, UnderWay};
 use urgent::{Passed, Urgent};
 
 use crate::decide::Company;

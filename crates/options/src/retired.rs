@@ -11,7 +11,7 @@ const RETIRED: &[(&[&str], &str)] = &[
         &["lull", "calm_after_us", "calm_bytes_max"],
         "the drop-in and the C library have their own values, and the Rust library has none",
     ),
-    (&["max_blocking_us"], "wait_budget_us=N is the time for which an urgent copy may find the engine taken"),
+    (&["max_blocking_us"], "chunks have the measured length, and a pipeline's tolerance gives them another"),
     (&["guard_bytes_min"], "the drop-in guards every copy kernel; a Rust program takes Profile::DROP_IN"),
     (&["peer_transport"], "peer_gbps=RATE alone gives copies between devices their priorities, where it is set"),
     (

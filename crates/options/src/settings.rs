@@ -129,9 +129,9 @@ pub struct Options {
     pub bulk_bytes_min: u64,
     /// The demand of a stream that comes first, with [`Automatic::Demand`].
     pub demand: DemandOptions,
-    /// The wait budget: how long an urgent copy may find the engine taken by bulk, where its owner states nothing.
-    /// Zero: bulk gives way at once, and loses a tenth of its speed by that. From [`WHOLE_BULK_FROM`] on bulk stays
-    /// whole on the copy engine, as natively, and urgent copies go by kernel beside it.
+    /// The wait budget: how long an urgent copy may wait for bulk. From [`WHOLE_BULK_FROM`] on bulk stays whole on the
+    /// copy engine, as natively, and urgent copies go by kernel beside it. Below that bulk gives way at once, and loses
+    /// a tenth of its speed by that, unless the owners of urgent copies state a wait (`Expected::tolerating`).
     pub wait_budget: Nanos,
     /// The rate between devices in GB/s, if copies there have priorities. `None`: the driver makes all of them, urgent
     /// or not, and none waits or holds others off.
@@ -159,8 +159,7 @@ pub struct Options {
 }
 
 /// The wait budget from which on bulk stays whole. An urgent copy of 64 KiB then takes 29 to 55 us at the median on an
-/// H200 (`reports/frontier`), and 46 to 89 guarded on an H100 (`reports/whole`), because its kernel shares the link:
-/// less than behind whole copies that take turns within that budget.
+/// H200 (`reports/frontier`), and 46 to 89 guarded on an H100 (`reports/whole`), because its kernel shares the link.
 pub const WHOLE_BULK_FROM: Nanos = Nanos::from_us(60);
 
 impl Options {

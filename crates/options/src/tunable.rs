@@ -152,8 +152,8 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "wait_budget_us",
         ValueKind::Span(|o| &mut o.wait_budget),
-        "the time for which an urgent copy may find the engine taken by bulk; 0: bulk gives way at once; from 60 on \
-         it keeps its full rate, and urgent copies go by kernel beside it",
+        "the time that an urgent copy may wait for bulk; below 60 bulk gives way at once; from 60 on it keeps its full \
+         rate, and urgent copies go by kernel beside it",
     ),
     option(
         "peer_gbps",

@@ -90,7 +90,7 @@ const PLAIN: &[Case] = table! { plain;
         slots_are_reused;
     streams: cuda_priorities announcements_end;
     turns: while_all_tolerate beside_other_bulk not_of_default_streams where_copies_may_be_staged
-        by_the_budget_of_a_program chunks_follow_the_budget bytes;
+        without_channels chunks_follow_the_tolerance bytes;
     whole: lasts_until_bulk_has_ended ends_as_natively has_no_more_kernels_than_carriers is_not_what_is_staged;
 };
 

@@ -136,44 +136,24 @@ pub fn where_copies_may_be_staged(rig: &Rig) -> Outcome {
     bed.goes("bulk where copies may be staged", BULK_BYTES, WHOLE)
 }
 
-/// A program states a wait for all owners that do not: for open streams too. Without channels bulk has the queues of
-/// CUDA's variable.
-pub fn by_the_budget_of_a_program(rig: &Rig) -> Outcome {
-    for channels in [true, false] {
-        let options = Options { wait_budget: Nanos::from_us(20), ..bed::small_options() };
-        let options = options.with_profile(|profile| profile.channels = channels);
-        let overtake = bed::open(rig, options)?;
-        let open = overtake.adopt(rig.stream()?, level(3))?;
-        let bed = Streams::new(rig, overtake, open, 8 * BULK_BYTES)?;
-        let longer = if channels { CHUNKS } else { KERNEL };
-        bed.goes("bulk beside an open stream", BULK_BYTES, WHOLE)?;
-        bed.goes("bulk that takes longer", 2 * BULK_BYTES, longer)?;
-        let expected = bed.overtake.expect(level(3), None)?;
-        bed.goes("bulk beside copies that are expected", BULK_BYTES, WHOLE)?;
-        let hasty = expected.tolerating(Nanos::ZERO);
-        bed.goes("bulk beside an owner that tolerates none", BULK_BYTES, KERNEL)?;
-        drop(hasty);
-        let _patient = bed.camera(200)?;
-        bed.goes("bulk beside one that tolerates more", 2 * BULK_BYTES, longer)?;
-        bed.goes("bulk that takes less", BULK_BYTES, WHOLE)?;
-    }
-    Ok(())
+/// Bulk has the queues of CUDA's variable then.
+pub fn without_channels(rig: &Rig) -> Outcome {
+    let bed = streams_with(rig, bed::small_options().with_profile(|profile| profile.channels = false))?;
+    let _camera = bed.camera(20)?;
+    bed.goes("bulk beside a camera that tolerates 20 us", BULK_BYTES, WHOLE)?;
+    bed.goes("bulk that takes longer", 2 * BULK_BYTES, KERNEL)
 }
 
-/// A chunk and the next one, which may have begun to be fetched, take no longer than the budget. Without one they have
-/// the length that is measured to be best.
-pub fn chunks_follow_the_budget(rig: &Rig) -> Outcome {
-    let chunks = |wait_budget| -> Result<u64, Failure> {
-        let options = Options { wait_budget, ..Options::default() };
-        let overtake = bed::open(rig, options.with_profile(|profile| profile.transport = Transport::Engine))?;
-        let urgent = overtake.adopt(rig.stream()?, level(3))?;
-        let bed = Streams::new(rig, overtake, urgent, 8 << 20)?;
-        bed.goes("bulk by the engine", 8 << 20, CHUNKS)?;
-        Ok(bed.overtake.statistics().chunks)
+/// A chunk and the next one, which may have begun to be fetched, take no longer than all tolerate. Else they have the
+/// length that is measured to be best.
+pub fn chunks_follow_the_tolerance(rig: &Rig) -> Outcome {
+    let bed = streams_with(rig, Options::default().with_profile(|profile| profile.transport = Transport::Engine))?;
+    let chunks = |tolerance_us| -> Result<u64, Failure> {
+        let (_camera, before) = (bed.camera(tolerance_us)?, bed.overtake.statistics().chunks);
+        bed.goes("bulk by the engine", 8 * BULK_BYTES, CHUNKS)?;
+        Ok(bed.overtake.statistics().chunks - before)
     };
-    let seen = [0, 20].map(|us| chunks(Nanos::from_us(us)));
-    let seen = seen.into_iter().collect::<Result<Vec<_>, _>>()?;
-    same("chunks of 8 MiB with 0 and 20 us", &seen, &vec![4, 22])
+    same("chunks of 4 MiB with 0 and 20 us", &[chunks(0)?, chunks(20)?], &[2, 11])
 }
 
 /// Copies that go whole, in chunks and by kernel keep the order of their stream, and move every byte.

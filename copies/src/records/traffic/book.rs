@@ -21,18 +21,8 @@ pub(super) struct Book {
 pub(crate) struct Reservation {
     pub(crate) priority: Priority,
     /// The wait for bulk that its owner states: each of its copies may find the engine taken for so long. Zero states
-    /// none.
+    /// none. Open streams state none.
     pub(crate) wait: Nanos,
-    pub(crate) owner: Owner,
-}
-
-/// The owner of a reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// An open stream. It makes no company for its own copies.
-    Stream,
-    /// An expectation, whose copies come in streams that reserve nothing.
-    Expectation,
 }
 
 /// Different things, and how many there are of each: a handful, so that a list is the fastest. It keeps its memory.
@@ -44,7 +34,7 @@ pub(super) struct Counts<K>(Vec<(K, u64)>);
 pub(crate) struct Room {
     /// The least wait of those that all copies to come above it state; zero if some state none, or none are to come.
     pub(crate) stated: Nanos,
-    /// The streams that these copies may come in.
+    /// The quiet streams that these copies may come in.
     pub(crate) urgent_streams: u64,
     /// The bulk of other streams that is under way.
     pub(crate) others: Others,
@@ -99,9 +89,8 @@ impl Book {
             return Room { others, ..Room::default() };
         };
         let stated = above().fold(Nanos::MAX, |least, (other, _)| least.min(other.wait));
-        let open = above().filter(|(other, _)| other.owner == Owner::Stream);
         let quiet = self.quiet.each().filter(|(of, _)| *of >= least);
-        let urgent_streams = open.map(|(_, streams)| streams).chain(quiet.map(|(_, streams)| streams)).sum();
+        let urgent_streams = quiet.map(|(_, streams)| streams).sum();
         Room { stated, urgent_streams, others }
     }
 

@@ -14,7 +14,7 @@ fn at(priority: u8) -> Priority {
 }
 
 fn open(priority: u8) -> Reservation {
-    Reservation { priority: at(priority), wait: Nanos::ZERO, owner: Owner::Stream }
+    Reservation { priority: at(priority), wait: Nanos::ZERO }
 }
 
 /// Announces a priority for a new stream, and returns what a copy of it meets then.
@@ -105,8 +105,7 @@ fn no_lull_lasts_while_bulk_is_in_flight() {
 fn a_reservation_that_changes_its_wait_never_seems_to_end() {
     loom::model(|| {
         let (traffic, wait) = (Arc::new(Traffic::new(false)), Nanos::from_us(150));
-        let [hasty, patient] =
-            [Nanos::ZERO, wait].map(|wait| Reservation { wait, owner: Owner::Expectation, ..open(URGENT) });
+        let [hasty, patient] = [Nanos::ZERO, wait].map(|wait| Reservation { wait, ..open(URGENT) });
         traffic.reserve(hasty);
         let owner = {
             let traffic = Arc::clone(&traffic);

@@ -16,11 +16,11 @@ fn bit(priority: u8) -> u64 {
 
 /// Of a stream, which states no wait.
 fn open(priority: u8) -> Reservation {
-    Reservation { priority: at(priority), wait: Nanos::ZERO, owner: Owner::Stream }
+    Reservation { priority: at(priority), wait: Nanos::ZERO }
 }
 
 fn expected(priority: u8, wait: Nanos) -> Reservation {
-    Reservation { priority: at(priority), wait, owner: Owner::Expectation }
+    Reservation { priority: at(priority), wait }
 }
 
 fn us(us: u64) -> Nanos {
@@ -274,21 +274,6 @@ fn a_calm_ends_with_the_urgent_copies_of_other_streams() {
     assert!(calm(OTHER, 20));
     traffic.end_lull();
     assert!(!passes(&traffic, OTHER) && !traffic.has_passed(), "it raises a word instead");
-}
-
-/// Streams that state a wait need a hardware queue each, as quiet ones do.
-#[test]
-fn streams_that_state_a_wait_are_counted() {
-    let (traffic, announced) = (patient(), [AtomicU64::new(0), AtomicU64::new(0)]);
-    let patient = |priority| Reservation { wait: us(80), ..open(priority) };
-    traffic.announce(patient(4), &announced[0], bit(4));
-    traffic.announce(patient(4), &announced[1], bit(4));
-    traffic.open_quiet(at(6));
-    let room = |priority| traffic.room(at(priority), ONE);
-    assert_eq!(room(1), Room { stated: us(80), urgent_streams: 3, ..Room::default() });
-    assert_eq!(room(5), Room { stated: us(150), urgent_streams: 1, ..Room::default() });
-    traffic.release(patient(4));
-    assert_eq!(room(1).urgent_streams, 2);
 }
 
 /// A change of the reservations. Streams and waits by their number.

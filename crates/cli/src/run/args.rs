@@ -57,9 +57,9 @@ pub struct RunArguments {
     /// Copies of at least this size are bulk by `--automatic size` (default 1M).
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
-    /// The time for which an urgent copy may find the engine taken by bulk, such as 50us or 1ms (default 0us). Bulk
-    /// that takes no longer goes at full speed. From 60us on all bulk does: it stays whole on the copy engine, and
-    /// urgent copies go by kernel beside it.
+    /// The time that an urgent copy may wait for bulk, such as 60us or 1ms (default 0us). From 60us on bulk keeps its
+    /// full speed: it stays whole on the copy engine, and urgent copies go by kernel beside it. Below that it gives way
+    /// at once.
     #[arg(long, value_parser = wait_budget, value_name = "TIME")]
     pub wait_budget: Option<String>,
     /// The name of `--wait-budget 60us` in an earlier version.
