@@ -21,10 +21,13 @@ const DRIVER: [&str; 7] = [
     "LD_PRELOAD",
 ];
 
+/// Those of ours that name a file or folder of the tools, by which nothing is measured in another way.
+const OF_TOOLS: [&str; 1] = ["OVERTAKE_BIN"];
+
 /// The relevant variables that are set, with their values.
 #[must_use]
 pub fn relevant(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
-    let is_ours = |name: &str| name == "OVERTAKE" || name.starts_with("OVERTAKE_");
+    let is_ours = |name: &str| name == "OVERTAKE" || name.starts_with("OVERTAKE_") && !OF_TOOLS.contains(&name);
     variables.filter(|(name, _)| is_ours(name) || DRIVER.contains(&name.as_str())).collect()
 }
 
@@ -39,7 +42,13 @@ mod tests {
 
     #[test]
     fn only_relevant_variables_are_kept() {
-        let all = [("HOME", "/root"), ("OVERTAKE", "off"), ("OVERTAKE_BACKEND", "soft"), (MAX_CONNECTIONS, "1")];
+        let all = [
+            ("HOME", "/root"),
+            ("OVERTAKE", "off"),
+            ("OVERTAKE_BACKEND", "soft"),
+            ("OVERTAKE_BIN", "target/release"),
+            (MAX_CONNECTIONS, "1"),
+        ];
         let kept = relevant(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(kept.into_keys().collect::<Vec<_>>(), [MAX_CONNECTIONS, "OVERTAKE", "OVERTAKE_BACKEND"]);
     }
