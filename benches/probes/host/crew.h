@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { RUNS = 3, THREADS_MAX = 8 };
+enum { RUNS = 3, THREADS_MAX = 16 };
 
 // The first byte of the next piece.
 static atomic_size_t next;

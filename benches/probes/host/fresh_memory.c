@@ -1,5 +1,5 @@
 // How fast do several threads write memory that no thread has touched: with pages made present by advice before, or by
-// page faults?
+// page faults, and with huge pages, where the system gives them to who asks?
 //
 // gcc -O2 -Wall -pthread fresh_memory.c -o fresh_memory && ./fresh_memory
 //
@@ -12,8 +12,8 @@
 #include "crew.h"
 
 enum { POPULATE_WRITE = 23 };
-enum way { ADVICE, FAULTS, AGAIN, WAYS };
-static const char *const names[WAYS] = {"advice and copy", "copy with faults", "written again"};
+enum way { ADVICE, FAULTS, HUGE, AGAIN, WAYS };
+static const char *const names[WAYS] = {"advice and copy", "copy with faults", "huge pages", "written again"};
 static const size_t all_bytes = (size_t)512 << 20;
 
 static enum way way;
@@ -36,6 +36,8 @@ static double run_gbps(int threads)
     void *slots[THREADS_MAX];
     target = mmap(NULL, all_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(target != MAP_FAILED, "mmap");
+    if (way == HUGE)
+        check(!madvise(target, all_bytes, MADV_HUGEPAGE), "madvise");
     if (way == AGAIN)
         check(!madvise(target, all_bytes, POPULATE_WRITE), "madvise");
     for (int number = 0; number < threads; number++) {
@@ -52,9 +54,12 @@ static double run_gbps(int threads)
 
 int main(void)
 {
-    static const int threads[] = {1, 8};
+    static const int threads[] = {1, 8, 16};
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int row = 0; row < 2; row++)
+    printf("transparent huge pages: ");
+    fflush(stdout);
+    check(!system("cat /sys/kernel/mm/transparent_hugepage/enabled"), "cat");
+    for (int row = 0; row < 3; row++)
         for (piece_bytes = 256 << 10; piece_bytes <= 4 << 20; piece_bytes *= 4) {
             printf("%d threads, pieces of %4zu KiB, GB/s:", threads[row], piece_bytes >> 10);
             for (way = 0; way < WAYS; way++)
