@@ -1,18 +1,24 @@
 //! Arrays for code that only knows addresses: libraries, and programs in other languages.
 #![allow(unsafe_code)] // memory of the caller's is used by its address
 
+use std::marker::PhantomData;
+
 use bytemuck::Pod;
 use graph::Location;
 use hal::{Code, DevicePtr};
-use overtake_tasks::task::{Error, WorkResult};
+use overtake_tasks::task::{Error, Handle, WorkResult};
 
 use crate::arguments::KernelArguments;
 use crate::array::Array;
 use crate::arrays::Arrays;
 use crate::computation::{Computation, Describe, Where};
+use crate::frozen::Mark;
+use crate::guard::Hold;
 use crate::memory::HostMemory;
 use crate::record::Adopted;
 use crate::resident::Resident;
+use crate::right::Right;
+use crate::uses::Use;
 
 impl Arrays {
     /// An array in memory that the caller owns, with its contents, on the host or on a device of the dispatcher. Host
@@ -53,5 +59,46 @@ impl Arrays {
     ) -> Computation<'c> {
         let describe = Describe::Host(Box::new(move |addresses| Box::new(move || run(&addresses))));
         Computation::new(&self.store, name, Where::At(Location::Host), uses.claims(), describe)
+    }
+}
+
+/// An access of code that knows addresses: a guard, [`crate::Frozen`] or [`crate::Lent`] which is waited for later, and
+/// which any thread may drop.
+#[must_use = "the elements are given back when this is dropped"]
+pub struct AccessAt<'a> {
+    // As in `OnDevice`.
+    _mark: Option<Mark>,
+    hold: Hold,
+    array: PhantomData<&'a ()>,
+}
+
+impl<'a, R: Right> Use<'a, R> {
+    /// As [`Use::open`], [`Use::freeze`] or [`Use::lend`], without the wait for the elements. On a device it waits for
+    /// room.
+    pub fn open_at(self, at: Location) -> Result<AccessAt<'a>, Error> {
+        let (claim, elements) = (self.claim(), self.count());
+        let at = claim.record.store.place("access", Where::At(at), &[], &[])?;
+        let is_frozen = at != Location::Host && !claim.mode.is_write();
+        let _mark = is_frozen.then(|| Mark::of(&claim));
+        let hold = Hold::begin(claim, elements, at, self.priority)?;
+        hold.leaves_its_thread();
+        Ok(AccessAt { _mark, hold, array: PhantomData })
+    }
+}
+
+impl AccessAt<'_> {
+    /// The task that ends when the elements are there.
+    #[must_use]
+    pub fn there(&self) -> &Handle {
+        self.hold.there()
+    }
+
+    /// The address of the first element, if the elements are there. An access that is dropped before this was asked
+    /// leaves the array as it was.
+    pub fn address(&self) -> Result<Option<u64>, Error> {
+        match self.there().outcome() {
+            Some(there) => there.and_then(|()| self.hold.enter()).map(|()| Some(self.hold.place.start)),
+            None => Ok(None),
+        }
     }
 }

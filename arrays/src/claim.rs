@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use graph::{Access, Location, Locations, Mode, Use};
 use hal::Nanos;
+use overtake_tasks::task::{Error, Handle};
 
 use crate::operator::Reducer;
 use crate::record::{Kept, Memory, Node, Record, State};
@@ -17,8 +18,8 @@ pub struct Claim {
     pub(super) mode: Mode,
     /// Of a reduction.
     pub(super) reducer: Option<Reducer>,
-    /// It waits for room on a full device until then.
-    pub(super) room_until: Option<Nanos>,
+    /// It waits until then: an access for its elements, and each use for room on a full device.
+    pub(super) until: Option<Nanos>,
     /// A view of the array, as long as a computation is described: its memory is given to nobody meanwhile.
     pub(super) _view: Option<Arc<()>>,
 }
@@ -26,7 +27,7 @@ pub struct Claim {
 impl Claim {
     /// Of these bytes, for the library itself.
     pub(super) fn of(record: Arc<Record>, bytes: Range<u64>, mode: Mode) -> Claim {
-        Claim { record, bytes, mode, reducer: None, room_until: None, _view: None }
+        Claim { record, bytes, mode, reducer: None, until: None, _view: None }
     }
 
     /// The same of all bytes.
@@ -62,6 +63,15 @@ impl Claim {
         memory.addresses.push(start + self.bytes.start);
         memory.kept.push(Kept::in_state(&self.record, &state, place));
         !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
+    }
+
+    /// The program has the bytes of its access now: it writes them.
+    pub(super) fn begins(&self, node: &Handle) -> Result<(), Error> {
+        if self.mode.is_write() {
+            let _held = self.record.store.tasks.within().enter()?;
+            hal::locks::lock(&self.record.state).validity.begins(&self.bytes, &Node(node.clone()));
+        }
+        Ok(())
     }
 
     /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.

@@ -216,8 +216,8 @@ impl<'c> Computation<'c> {
     }
 
     fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, Computation<'c>>, Error> {
-        let room_until = Some(deadline.unwrap_or(Nanos(u64::MAX)));
-        self.claims.iter_mut().for_each(|claim| claim.room_until = room_until);
+        let until = Some(deadline.unwrap_or(Nanos(u64::MAX)));
+        self.claims.iter_mut().for_each(|claim| claim.until = until);
         loop {
             match self.try_submit(true) {
                 Err(Error::Refused(Refused::WouldBlock)) => {}

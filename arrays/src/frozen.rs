@@ -12,8 +12,9 @@ use hal::DevicePtr;
 use overtake_tasks::task::Error;
 
 use crate::array::Array;
+use crate::claim::Claim;
 use crate::computation::Where;
-use crate::guard::Hold;
+use crate::guard::{Hold, InThread};
 use crate::record::Record;
 use crate::right::{Reads, Right, Writes};
 use crate::uses::Use;
@@ -25,6 +26,7 @@ pub struct OnDevice<'a, R: Right> {
     _mark: Option<Mark>,
     hold: Hold,
     array: PhantomData<&'a Array<R::Element>>,
+    _thread: InThread,
 }
 
 /// Elements that external code reads. Computations that read them continue, and those that would write them are
@@ -36,9 +38,17 @@ pub type Frozen<'a, T> = OnDevice<'a, Reads<T>>;
 pub type Lent<'a, T> = OnDevice<'a, Writes<T>>;
 
 /// The bytes are in the list of those that are frozen.
-struct Mark {
+pub(super) struct Mark {
     record: Arc<Record>,
     bytes: Range<u64>,
+}
+
+impl Mark {
+    pub fn of(claim: &Claim) -> Mark {
+        let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
+        hal::locks::lock(&record.state).frozen.push(bytes.clone());
+        Mark { record, bytes }
+    }
 }
 
 impl Drop for Mark {
@@ -55,7 +65,7 @@ impl<'a, R: Right> Use<'a, R> {
         let (claim, elements) = (self.claim(), self.count());
         let at = claim.record.store.place(name, Where::At(Location::Device(device)), &[], &[])?;
         let hold = Hold::take(claim, elements, at, self.priority)?;
-        Ok(OnDevice { _mark: None, hold, array: PhantomData })
+        Ok(OnDevice { _mark: None, hold, array: PhantomData, _thread: PhantomData })
     }
 }
 
@@ -65,8 +75,7 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
         let claim = self.claim();
         let mut frozen = self.on_device("freeze", device)?;
-        hal::locks::lock(&claim.record.state).frozen.push(claim.bytes.clone());
-        frozen._mark = Some(Mark { record: claim.record, bytes: claim.bytes });
+        frozen._mark = Some(Mark::of(&claim));
         Ok(frozen)
     }
 }
@@ -80,12 +89,6 @@ impl<'a, T: Pod> Use<'a, Writes<T>> {
 }
 
 impl<R: Right> OnDevice<'_, R> {
-    /// As that of [`crate::ReadGuard`].
-    #[doc(hidden)]
-    pub fn leaves_its_thread(&self) {
-        self.hold.leaves_its_thread();
-    }
-
     /// The address of the first element.
     #[must_use]
     pub fn address(&self) -> DevicePtr {

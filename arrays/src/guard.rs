@@ -4,39 +4,60 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, MutexGuard};
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
-use graph::{Location, Priority};
+use graph::{Location, Mode, Priority};
 use overtake_tasks::task::{Error, Handle};
 
 use crate::array::Array;
 use crate::claim::Claim;
 use crate::guards::Own;
-use crate::record::Keeps;
+use crate::record::{Keeps, Memory};
 use crate::right::{Place, Reads, Right, Writes};
-use crate::store::Store;
-use crate::submit::Submission;
+use crate::submit::{Begun, Submission};
 use crate::uses::Use;
 
 /// The part of all guards that holds later tasks back.
 pub(super) struct Hold {
     pub place: Place,
-    /// The node that later tasks wait for. Dropping this releases it.
+    /// It ends when the bytes are there.
+    there: Handle,
+    /// The node that later tasks wait for. Dropping this releases it, or gives it up if the program was to overwrite
+    /// the bytes and never had them.
     node: Handle,
-    store: Arc<Store>,
+    has_come: AtomicBool,
+    claim: Claim,
     /// Memory of a device, which may leave the array meanwhile.
     _kept: Keeps,
-    /// It stays in its thread, as the guard of a lock: what waits for it there would wait for ever.
-    _thread: PhantomData<MutexGuard<'static, ()>>,
 }
+
+/// It stays in its thread, as the guard of a lock: what waits for it there would wait for ever.
+pub(super) type InThread = PhantomData<MutexGuard<'static, ()>>;
+
+const LATE: &str = "the elements have not come within the time, because computations that were submitted before have \
+                    not ended: wait longer";
 
 impl Hold {
     /// Waits until the bytes are there, and no task has them that must not. It fails with those alone whose results it
-    /// needs, or where the end of its arrays gives it up; then it has written nothing.
+    /// needs, where the end of its arrays gives it up, or with its time; then it has written nothing.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
-        let store = &Arc::clone(&claim.record.store);
-        let claims = [claim];
+        let until = claim.until;
+        let hold = Hold::begin(claim, elements, at, priority)?;
+        // If the wait ends with an error, the hold is dropped here.
+        if !hold.there.wait_until(until)? {
+            return Err(Error::TimedOut { why: format!("{}: {LATE}", hold.node.name()) });
+        }
+        hold.enter()?;
+        Ok(hold)
+    }
+
+    /// The same without the wait.
+    pub fn begin(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
+        // The guard borrows the array, so it is no other view of it.
+        let claims = [Claim { _view: None, ..claim }];
+        let store = &claims[0].record.store;
         let priority = priority.max(store.least);
         let name = match at {
             Location::Device(_) => "frozen on the device",
@@ -46,42 +67,54 @@ impl Hold {
         let access = Submission::of(store, name, priority, at, &claims);
         let shared = store.tasks.within();
         access.settle()?;
-        let begun = access.begin()?;
-        let mut held = begun.order.enter(shared)?;
-        let appended = access.transfers(&mut held, begun.rank).and_then(|before| {
+        let Begun { order, memory, rank } = access.begin()?;
+        let mut held = order.enter(shared)?;
+        let appended = access.transfers(&mut held, rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
-            access.note_behind(&there, &node);
+            access.note_behind(&node);
             store.guards.add(&node, Some(Own::of(claims[0].record.bytes)));
-            let place = Place { start: begun.memory.addresses[0], elements };
-            let hold = Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept, _thread: PhantomData };
-            Ok((there, hold))
+            Ok((there, node))
         });
         held.rank_others_as(None);
-        drop(begun.order);
+        drop(order);
         shared.pump(held);
-        let (there, hold) = appended?;
-        // If the wait ends with an error, the hold is dropped here.
-        there.wait().map(|()| hold)
+        let (there, node) = appended?;
+        let Memory { addresses, kept: _kept } = memory;
+        let (place, [claim]) = (Place { start: addresses[0], elements }, claims);
+        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), claim, _kept })
     }
-}
 
-impl Hold {
+    /// The task that ends when the bytes are there.
+    pub fn there(&self) -> &Handle {
+        &self.there
+    }
+
+    /// The program has the bytes, which are there.
+    pub fn enter(&self) -> Result<(), Error> {
+        self.has_come.store(true, Ordering::Release);
+        self.claim.begins(&self.node)
+    }
+
+    /// Any thread may drop it.
     pub fn leaves_its_thread(&self) {
-        self.store.guards.leaves_its_thread(&self.node);
+        self.claim.record.store.guards.leaves_its_thread(&self.node);
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        // Without the program the bytes that come stay as they are. Those that do not come were not overwritten.
+        let is_right = self.has_come.load(Ordering::Acquire) || self.claim.mode != Mode::Discard;
+        let left = if is_right { self.node.release() } else { self.node.give_up().map(drop) };
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
-        if let Err(error) = self.node.release() {
+        if let Err(error) = left {
             log::debug!("a guard of an array has nothing to release: {error}");
         }
         // Behind the end of its node: a drain would give that up.
-        self.store.guards.remove(&self.node);
+        self.claim.record.store.guards.remove(&self.node);
     }
 }
 
@@ -90,6 +123,7 @@ impl Drop for Hold {
 pub struct Guard<'a, R: Right> {
     hold: Hold,
     array: PhantomData<&'a Array<R::Element>>,
+    _thread: InThread,
 }
 
 /// The contents of an array on the host. Later tasks that write them wait until this is dropped; tasks that read them
@@ -105,20 +139,12 @@ const _: fn() = || {
     is_shared::<ReadGuard<'_, u8>>();
 };
 
-impl<'a, R: Right> Guard<'a, R> {
-    /// For a binding that lets another thread drop it: this one may wait for what waits for the guard.
-    #[doc(hidden)]
-    pub fn leaves_its_thread(&self) {
-        self.hold.leaves_its_thread();
-    }
-}
-
 impl<'a, R: Right> Use<'a, R> {
     /// Waits until the elements are on the host, and gives access to them ([`Array::read`], [`Array::change`],
     /// [`Array::overwrite`]).
     pub fn open(self) -> Result<Guard<'a, R>, Error> {
         let hold = Hold::take(self.claim(), self.count(), Location::Host, self.priority)?;
-        Ok(Guard { hold, array: PhantomData })
+        Ok(Guard { hold, array: PhantomData, _thread: PhantomData })
     }
 }
 

@@ -44,6 +44,7 @@ mod transfer;
 mod uses;
 mod workspace; // users find it at the root of `overtake`
 
+pub use address::AccessAt;
 pub use arguments::{Bytes, HostUse, HostUses, KernelArgument, KernelArguments, Rights, Value};
 pub use array::Array;
 pub use arrays::Arrays;

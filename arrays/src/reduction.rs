@@ -58,8 +58,8 @@ impl<'s> Submission<'s> {
                 None => self.start(claim, reducer)?,
             };
             own.reduced.push((Arc::clone(&claim.record), Arc::clone(&partial)));
-            let room_until = claim.room_until;
-            own.claims.to_mut()[at] = Claim { room_until, ..Claim::whole(partial, Mode::ReadWrite) };
+            let until = claim.until;
+            own.claims.to_mut()[at] = Claim { until, ..Claim::whole(partial, Mode::ReadWrite) };
         }
         Ok(own)
     }
@@ -77,7 +77,7 @@ impl<'s> Submission<'s> {
     /// Starts a partial result from the identity.
     fn start(&self, claim: &Claim, reducer: Reducer) -> Result<Arc<Record>, Error> {
         let record = Record::new(self.store, claim.bytes.end - claim.bytes.start, None)?;
-        let whole = Claim { room_until: claim.room_until, ..Claim::whole(Arc::clone(&record), Mode::Discard) };
+        let whole = Claim { until: claim.until, ..Claim::whole(Arc::clone(&record), Mode::Discard) };
         let (claims, name) = ([whole], format!("{}: identity", self.name));
         let start = Submission { claims: &claims, name: &name, after: &[], ..*self };
         let (tasks, bytes, identity) = (&self.store.tasks, record.bytes, (reducer.identity)());

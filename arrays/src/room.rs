@@ -22,7 +22,7 @@ impl Store {
     pub fn make_room(&self, claims: &[Claim], device: u8, priority: Priority) -> Result<(), Error> {
         let (place, residents) = (Location::Device(device), &self.residents[usize::from(device)]);
         let host = self.tasks.within().driver().host();
-        let deadline = claims.iter().filter_map(|claim| claim.room_until).min();
+        let deadline = claims.iter().filter_map(|claim| claim.until).min();
         let deadline = deadline.unwrap_or_else(|| host.now() + ROOM_WITHIN);
         let mut still: Option<(u64, Nanos)> = None;
         for claim in claims {

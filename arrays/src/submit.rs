@@ -182,15 +182,14 @@ impl Submission<'_> {
         }
     }
 
-    /// The same of an access of the program: if its bytes do not come, it never has them, and they are where they were.
-    pub fn note_behind(&self, there: &Handle, handle: &Handle) {
-        let used = self.store.next_use();
-        let both = [there, handle].map(|task| Node(task.clone()));
+    /// The same of an access of the program: if it never has its bytes, they are where they were.
+    pub fn note_behind(&self, handle: &Handle) {
+        let (used, node) = (self.store.next_use(), Node(handle.clone()));
         for claim in self.claims {
             let (mut state, place) = (hal::locks::lock(&claim.record.state), claim.record.place(self.place));
             state.used = used;
             if claim.mode.is_write() {
-                state.validity.writes_behind(&claim.bytes, place, (&both[0], &both[1]), Node::progress);
+                state.validity.may_write(&claim.bytes, place, &node, Node::progress);
             }
         }
     }

@@ -23,7 +23,7 @@ pub struct Use<'a, R: Right> {
     elements: Range<usize>,
     mode: Mode,
     pub(super) priority: Priority,
-    room_within: Option<Duration>,
+    within: Option<Duration>,
     right: PhantomData<R>,
 }
 
@@ -99,14 +99,7 @@ pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
 
 impl<'a, R: Right> Use<'a, R> {
     fn new(array: &'a Array<R::Element>, mode: Mode) -> Use<'a, R> {
-        Use {
-            array,
-            elements: array.elements(),
-            mode,
-            priority: Priority::LOWEST,
-            room_within: None,
-            right: PhantomData,
-        }
+        Use { array, elements: array.elements(), mode, priority: Priority::LOWEST, within: None, right: PhantomData }
     }
 
     /// The same of these elements only, counted from the first of the array.
@@ -129,11 +122,14 @@ impl<'a, R: Right> Use<'a, R> {
         self
     }
 
-    /// The longest wait for room on a full device, in the host's time: of [`Use::to_device`], [`Use::freeze`] and
-    /// [`Use::lend`]. They fail with [`Error::TimedOut`] then. The default is 60 s. Computations have a timeout of
-    /// their own ([`crate::Computation::submit_within`]).
-    pub fn room_within(mut self, span: Duration) -> Use<'a, R> {
-        self.room_within = Some(span);
+    /// The longest wait of an access, in the host's time: of [`Use::open`], [`Use::freeze`] and [`Use::lend`] for the
+    /// elements, and of the last two and [`Use::to_device`] for room on a full device. They fail with
+    /// [`Error::TimedOut`] then, and the array is as it was. Later uses still come after all that the access came
+    /// after; computations that were submitted meanwhile, and need what a [`discard`] was going to write, were not run.
+    /// By default an access waits for its elements as long as it takes, and for room for 60 s. Computations have a
+    /// timeout of their own ([`crate::Computation::submit_within`]).
+    pub fn within(mut self, span: Duration) -> Use<'a, R> {
+        self.within = Some(span);
         self
     }
 
@@ -152,7 +148,7 @@ impl<'a, R: Right> Use<'a, R> {
         let is_token = self.array.is_token();
         let bytes = if is_token { 0..1 } else { self.elements.start as u64 * size..self.elements.end as u64 * size };
         let (record, view) = (Arc::clone(&self.array.record), Some(self.array.as_view()));
-        let room_until = self.room_within.map(|span| record.store.tasks.within().deadline(span));
-        Claim { room_until, _view: view, ..Claim::of(record, bytes, self.mode) }
+        let until = self.within.map(|span| record.store.tasks.within().deadline(span));
+        Claim { until, _view: view, ..Claim::of(record, bytes, self.mode) }
     }
 }

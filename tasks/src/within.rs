@@ -51,6 +51,16 @@ impl Handle {
         Arc::ptr_eq(self.shared_outcome(), other.shared_outcome())
     }
 
+    /// Waits until that time of the host, or as long as it takes. Returns whether the task has ended.
+    pub fn wait_until(&self, deadline: Option<Nanos>) -> Result<bool, Error> {
+        self.wait_by(|_| deadline).map(|ended| ended.is_some())
+    }
+
+    /// As [`Handle::cancel`], also of a join that has not ended.
+    pub fn give_up(&self) -> Result<bool, Error> {
+        self.cancel_if(|_| true)
+    }
+
     /// Whether the task has ended with a failure.
     #[inline]
     pub fn has_failed(&self) -> bool {

@@ -2265,13 +2265,14 @@ int overtake_array_free(struct overtake_array *array);
  * Waits until the elements are there and no computation uses them in a conflicting way, and gives the address of the
  * first. Computations that are submitted later and conflict with the access wait until it is closed; elements that are
  * read on a device are frozen: computations that would write them are refused. So the thread must not wait for such a
- * computation. `spec` is null, or the access: without one the whole array is read on the host.
+ * computation. `spec` is null, or the access: without one the whole array is read on the host. `memory` is null, or
+ * receives the address: without it the call does not wait for the elements, which overtake_access_wait_for does.
  *
  * Threads: any, but not in the function of a task.
  *
  * Demands:
- * `spec` is null or points at a structure of the size that its struct_size says; `memory` points at a pointer, and
- * `access` at a handle. Elements that are read only are not written.
+ * `spec` is null or points at a structure of the size that its struct_size says; `memory` is null or points at a
+ * pointer, and `access` points at a handle. Elements that are read only are not written.
  */
 int overtake_array_open(struct overtake_array *array,
                         const struct overtake_access_spec *spec,
@@ -2279,7 +2280,23 @@ int overtake_array_open(struct overtake_array *array,
                         struct overtake_access **access);
 
 /**
- * Ends an access. Work that the program has given to a device is complete then.
+ * Waits until the elements of an access are there, for timeout_ns at most or OVERTAKE_FOR_EVER, and writes the address
+ * of the first to `memory`: null if the time is over, and the access may be waited for again. One that is closed
+ * before leaves the array as it was; computations that were submitted after it, and need what OVERTAKE_USE_DISCARD was
+ * going to write, end with OVERTAKE_ERROR_TASK_NOT_RUN then.
+ *
+ * Threads: any; in the function of a task with a timeout of 0 only.
+ *
+ * Demands:
+ * `memory` points at a pointer. Elements that are read only are not written.
+ */
+int overtake_access_wait_for(struct overtake_access *access,
+                             int64_t timeout_ns,
+                             void **memory);
+
+/**
+ * Ends an access. Work that the program has given to a device is complete then. One that has not been waited for until
+ * its elements were there leaves the array as it was.
  *
  * Threads: any.
  */

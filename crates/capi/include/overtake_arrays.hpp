@@ -43,17 +43,26 @@ private:
     std::size_t size_;
 };
 
+/* How long a call may wait; none is for as long as it takes. */
+using timeout = std::optional<std::chrono::nanoseconds>;
+
 /* Elements on the host, or on a device, until it is closed or destroyed: later computations that conflict with it
  * wait. */
 template <typename T> class access : public span<T> {
 public:
-    access(overtake_array *array, overtake_access_spec spec, std::size_t count) : span<T>(nullptr, count)
+    access(overtake_array *array, overtake_access_spec spec, std::size_t count, timeout within)
+        : span<T>(nullptr, count)
     {
         overtake_access *handle = nullptr;
         void *memory = nullptr;
         spec.struct_size = sizeof spec;
-        check(overtake_array_open(array, &spec, &memory, &handle));
+        check(overtake_array_open(array, &spec, nullptr, &handle));
         handle_ = detail::owned<overtake_access, overtake_access_close>(handle);
+        check(overtake_access_wait_for(handle, within ? detail::timeout(*within) : OVERTAKE_FOR_EVER, &memory));
+        if (memory == nullptr) {
+            (void)overtake_set_last_error("the elements of an array have not come within the time: wait longer");
+            check(OVERTAKE_ERROR_TIMEOUT);
+        }
         static_cast<span<T> &>(*this) = span<T>(static_cast<T *>(memory), count);
     }
 
@@ -83,11 +92,12 @@ public:
         }
         return {array_, first_ + first, count};
     }
-    /* Waits until the elements are on the host. */
-    access<const T> read() const { return {array_, spec(use::read), count_}; }
-    access<T> change() const { return {array_, spec(use::write), count_}; }
+    /* Waits until the elements are on the host. When the time is over the error is OVERTAKE_ERROR_TIMEOUT, and the
+     * array is as it was. */
+    access<const T> read(timeout within = std::nullopt) const { return {array_, spec(use::read), count_, within}; }
+    access<T> change(timeout within = std::nullopt) const { return {array_, spec(use::write), count_, within}; }
     /* All are written: nothing is copied. */
-    access<T> overwrite() const { return {array_, spec(use::discard), count_}; }
+    access<T> overwrite(timeout within = std::nullopt) const { return {array_, spec(use::discard), count_, within}; }
     /* Has the elements copied to the host, or to a device, before they are asked for there. It waits so long for room
      * on a full device: then the error is OVERTAKE_ERROR_TIMEOUT. */
     task bring(std::optional<unsigned> device = std::nullopt, int priority = 0,
@@ -103,15 +113,15 @@ public:
         check(overtake_array_bring(array_, &wanted, &handle));
         return task(handle);
     }
-    /* The elements on a device, for code outside. It waits for room as bring. */
-    access<T> on_device(use mode, unsigned device = 0,
-                        std::chrono::nanoseconds room = std::chrono::seconds(60)) const
+    /* The elements on a device, for code outside. It waits for room as bring, and for the elements as read. */
+    access<T> on_device(use mode, unsigned device = 0, std::chrono::nanoseconds room = std::chrono::seconds(60),
+                        timeout within = std::nullopt) const
     {
         overtake_access_spec wanted = spec(mode);
         wanted.is_on_device = 1;
         wanted.device = device;
         wanted.room_timeout_ns = detail::room_timeout(room);
-        return {array_, wanted, count_};
+        return {array_, wanted, count_, within};
     }
 
 private:

@@ -47,16 +47,8 @@ struct Copies<N> {
     /// The writers before all of these, or the transfer of their results to there, as far as they may not have ended
     /// well.
     under: Vec<N>,
-    /// The copies before a writer that may not run.
-    before: Option<Box<Before<N>>>,
-}
-
-/// The copies of some bytes before a writer that does not run if a node before it fails.
-#[derive(Clone, Debug, PartialEq)]
-struct Before<N> {
-    /// The node before the writer.
-    entry: N,
-    copies: Copies<N>,
+    /// Those before a writer that may never begin.
+    before: Option<Box<Copies<N>>>,
 }
 
 impl<N: Clone> Copies<N> {
@@ -111,18 +103,31 @@ impl<N: Clone> Copies<N> {
         }
     }
 
-    /// The copies before a writer are forgotten when it is known to run, and are those again if it never does.
+    /// The copies before a writer that has ended well are forgotten. They are those again if it fails before it begins.
     fn settle_before(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
-        while let Some(mut before) = self.before.take() {
-            match progress(&before.entry) {
+        while let (Some(mut before), Contents::Writing(writer)) = (self.before.take(), &self.contents) {
+            match progress(writer) {
                 Progress::Done => {}
-                Progress::Failed => *self = before.copies,
+                Progress::Failed => *self = *before,
                 Progress::Pending => {
-                    before.copies.settle(progress);
+                    before.settle(progress);
                     self.before = Some(before);
                     return;
                 }
             }
+        }
+    }
+
+    /// A writer begins.
+    fn begin(&mut self, writer: &N)
+    where
+        N: PartialEq,
+    {
+        if matches!(&self.contents, Contents::Writing(own) if own == writer) {
+            self.before = None;
+        }
+        if let Some(before) = &mut self.before {
+            before.begin(writer);
         }
     }
 
@@ -162,12 +167,11 @@ impl<N: Clone> Copies<N> {
         self.at.has(place) && others == Locations::NONE
     }
 
-    /// Whether they were there before a writer that may not run, and nowhere else, nor on their way to `to`. Later
+    /// Whether they were there before a writer that may never begin, and nowhere else, nor on their way to `to`. Later
     /// copies from there would come after the writer.
     fn is_kept_at(&self, place: Location, to: Location) -> bool {
         let Some(before) = &self.before else { return false };
-        let copies = &before.copies;
-        (copies.is_only_at(place) && !copies.at.has(to)) || copies.is_kept_at(place, to)
+        (before.is_only_at(place) && !before.at.has(to)) || before.is_kept_at(place, to)
     }
 
     /// Their memory there goes.
@@ -175,7 +179,7 @@ impl<N: Clone> Copies<N> {
         self.at = self.at.without(place);
         self.arrivals.retain(|(at, _)| *at != place);
         if let Some(before) = &mut self.before {
-            before.copies.leave(place);
+            before.leave(place);
         }
     }
 
@@ -252,8 +256,8 @@ impl<N: Clone + PartialEq> Validity<N> {
     }
 
     /// The same for bytes that are to leave their memory, of those of which no other one has a copy already: they go to
-    /// `place`. A copy that is on its way may fail. None if they must stay until it is known whether a writer runs
-    /// ([`Validity::writes_behind`]).
+    /// `place`. A copy that is on its way may fail. None if they must stay until a writer has begun
+    /// ([`Validity::may_write`]).
     pub fn needs_to_leave(
         &mut self,
         bytes: &Range<u64>,
@@ -286,22 +290,27 @@ impl<N: Clone + PartialEq> Validity<N> {
         self.spans.unite(bytes);
     }
 
-    /// The same of a node that does not run if `entry` fails, which comes before it. Then no node takes these bytes for
-    /// its results: they are as they were before.
-    pub fn writes_behind(
+    /// The same of a node that may fail before it begins ([`Validity::begins`]): then these bytes are as they were
+    /// before. Until that is known no node takes them for its results.
+    pub fn may_write(
         &mut self,
         bytes: &Range<u64>,
         place: Location,
-        (entry, writer): (&N, &N),
+        writer: &N,
         mut progress: impl FnMut(&N) -> Progress,
     ) {
         self.settle(bytes, &mut progress);
         self.spans.change(bytes, |all| {
             let mut behind = Copies::new(Contents::Unwritten, Locations::NONE);
             behind.write(place, writer, false);
-            let copies = std::mem::replace(all, behind);
-            all.before = Some(Box::new(Before { entry: entry.clone(), copies }));
+            let before = std::mem::replace(all, behind);
+            all.before = Some(Box::new(before));
         });
+    }
+
+    /// The node begins to write these bytes: if it fails now, they are lost.
+    pub fn begins(&mut self, bytes: &Range<u64>, writer: &N) {
+        self.spans.change(bytes, |all| all.begin(writer));
     }
 
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such

@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use graph::{Label, NodeId, Priority, Refused, Stage};
-use hal::Wait;
+use hal::{Nanos, Wait};
 
 use crate::dispatch::shared::Shared;
 use crate::work::fault::{Error, Fault, Reason};
+use crate::work::function::Work;
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
@@ -105,11 +106,16 @@ impl Handle {
     }
 
     fn wait_within(&self, span: Option<Duration>) -> Result<Option<()>, Error> {
+        self.wait_by(|shared| span.map(|span| shared.deadline(span)))
+    }
+
+    /// Waits until the time of the host that `deadline` tells. Returns `None` if that has passed.
+    pub(crate) fn wait_by(&self, deadline: impl FnOnce(&Shared) -> Option<Nanos>) -> Result<Option<()>, Error> {
         if let Some(outcome) = self.outcome.get() {
             return outcome.map(Some);
         }
         let waited = self.shared().and_then(|shared| {
-            let deadline = span.map(|span| shared.deadline(span));
+            let deadline = deadline(&shared);
             shared.wait_for(self.node, deadline, &mut || self.outcome.is_known())
         });
         // Looked at again: the task may have ended, and its dispatcher closed, since it was looked at first.
@@ -216,13 +222,18 @@ impl Handle {
     /// # Ok::<(), overtake::task::Error>(())
     /// ```
     pub fn cancel(&self) -> Result<bool, Error> {
+        self.cancel_if(|work| work.is_whole())
+    }
+
+    /// The same for a task whose work allows it.
+    pub(crate) fn cancel_if(&self, may: impl FnOnce(&Work) -> bool) -> Result<bool, Error> {
         if self.is_done() {
             return Ok(false);
         }
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        let is_whole = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
-        let is_cancelled = is_whole && held.graph.can_give_up(self.node);
+        let may = held.bodies.get(self.node).is_some_and(|body| may(&body.work));
+        let is_cancelled = may && held.graph.can_give_up(self.node);
         if is_cancelled {
             let cause = held.fault(self.node, Reason::Cancelled);
             held.graph.give_up(self.node, cause);

@@ -184,9 +184,9 @@ pub fn as_long_as_the_caller_says(rig: &Rig) -> Outcome {
     let (begun, span) = (host.now(), Duration::from_millis(20));
     let told = [
         raw::add(&bed, "five", &five, &five, &five).submit_within(span).map(|_| ()),
-        read(&five).room_within(span).to_device().map(drop),
-        read(&five).room_within(span).freeze(0).map(drop),
-        read_write(&five).room_within(span).lend(0).map(drop),
+        read(&five).within(span).to_device().map(drop),
+        read(&five).within(span).freeze(0).map(drop),
+        read_write(&five).within(span).lend(0).map(drop),
     ];
     let waited = host.now().since(begun);
     for told in &told {

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hal::Nanos;
 use overtake::Overtake;
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{Array, ArrayOptions, Arrays, read, read_write};
+use overtake::data::{Array, ArrayOptions, Arrays, read, read_write, write};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::heap::HeapOptions;
 use overtake::task::{Error, Handle, More};
@@ -93,11 +94,11 @@ impl Part {
         let one = &all[self.prng.below(ARRAYS) as usize];
         match self.prng.below(10) {
             0..3 => self.reads(one, host),
-            3 => match one.array.read() {
+            3 => match read(&one.array).within(self.span()).open() {
                 Ok(seen) => one.check(&seen),
                 Err(refused) => self.told(refused),
             },
-            4 | 5 => match one.array.change() {
+            4 | 5 => match write(&one.array).within(self.span()).open() {
                 Ok(mut guard) => {
                     one.check(&guard)?;
                     // Others come behind it meanwhile, and the end gives them up.
@@ -145,9 +146,15 @@ impl Part {
         Ok(())
     }
 
-    /// An access was refused: it came behind one that is open, where the arrays end.
+    /// How long an access waits.
+    fn span(&mut self) -> Duration {
+        if self.prng.below(2) == 0 { Duration::MAX } else { Duration::from_nanos(self.prng.below(300_000)) }
+    }
+
+    /// An access was refused: it came behind one that is open, where the arrays end, or its time is over.
     fn told(&self, refused: Error) -> Outcome {
-        if self.beside.gives_up(&refused) { Ok(()) } else { Err(Failure::new(refused)) }
+        let is_late = matches!(refused, Error::TimedOut { .. });
+        if is_late || self.beside.gives_up(&refused) { Ok(()) } else { Err(Failure::new(refused)) }
     }
 }
 
@@ -168,7 +175,7 @@ fn shared(overtake: &Arc<Overtake>, arrays: &Arrays) -> Result<Vec<Shared>, Fail
     Ok(all)
 }
 
-fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
+pub fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
     let (host, mut prng) = (rig.driver().host(), Prng::new(seed));
     let beside = Beside { ends: seed % 2 == 1, writes: seed % 4 != 1 };
     let options = DispatchOptions { lanes: 2, ..DispatchOptions::default() };

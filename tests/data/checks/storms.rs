@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hal::{Nanos, Wait};
 use overtake::data::{Array, ArrayOptions, Arrays, discard, read, read_write};
@@ -276,20 +277,29 @@ impl Program {
         }
     }
 
+    /// How long an access waits: for ever, where what is held has begun.
+    fn patience(&mut self) -> Result<Duration, Failure> {
+        if self.chance(2) {
+            return Ok(Duration::from_nanos(self.prng.below(100_000)));
+        }
+        self.let_go().map(|()| Duration::MAX)
+    }
+
     /// The host looks at an array without having waited for the work on it.
     fn look(&mut self) -> Outcome {
-        self.let_go()?;
-        let at = self.prng.below(ARRAYS) as usize;
-        let seen = self.mine[at].array.read().map(|seen| seen.to_vec());
-        self.check(at, seen)
+        let (at, span) = (self.prng.below(ARRAYS) as usize, self.patience()?);
+        match read(&*self.mine[at].array).within(span).open().map(|seen| seen.to_vec()) {
+            Err(Error::TimedOut { .. }) => Ok(()),
+            seen => self.check(at, seen),
+        }
     }
 
     fn overwrite(&mut self) -> Outcome {
-        self.let_go()?;
-        let (at, value) = (self.prng.below(ARRAYS) as usize, self.prng.below(1000) as u32);
+        let (at, value, span) = (self.prng.below(ARRAYS) as usize, self.prng.below(1000) as u32, self.patience()?);
         let (is_beset, mine) = (self.is_beset(), &mut self.mine[at]);
-        match mine.array.overwrite() {
+        match discard(&*mine.array).within(span).open() {
             Ok(mut guard) => guard.fill(value),
+            Err(Error::TimedOut { .. }) => return Ok(()),
             Err(_) if is_beset => return Ok(()),
             Err(error) => return Err(Failure::new(error)),
         }

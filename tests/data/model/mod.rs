@@ -21,8 +21,8 @@ pub const ALL: &[(&str, OnModel)] = table! { named;
     kept: nothing nothing_of_a_run_elsewhere a_closed_dispatcher a_task_of_another_set_is_left
         a_wait_without_end_is_told;
     overlap: more_chains_than_lanes;
-    real_time: functions_submit serial_submissions;
-    storms: in_real_time calls_fail;
+    real_time: functions_submit late_accesses serial_submissions;
+    storms: in_real_time everything calls_fail;
     urgency: a_function_begins_at_once its_bytes_overtake_bulk a_shared_transfer_is_lifted;
 };
 
@@ -33,7 +33,11 @@ fn on<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> R
 
 /// The same in real time.
 fn on_real_time<T>(check: impl FnOnce(&Rig) -> Result<T, Failure>) -> Result<T, Failure> {
-    machine::on(|builder| workloads::register(builder.clock(softgpu::Clock::FreeRunning)), |_, rig| check(rig))
+    machine::on(real_time_model, |_, rig| check(rig))
+}
+
+fn real_time_model(builder: softgpu::Builder) -> softgpu::Builder {
+    workloads::register(builder.clock(softgpu::Clock::FreeRunning))
 }
 
 /// The same with two devices.

@@ -1,6 +1,6 @@
 //! Checks in real time: threads run beside each other.
 
-use crate::checks::{serial, threads};
+use crate::checks::{late, serial, threads};
 use crate::failure::Outcome;
 use crate::model::on_real_time;
 
@@ -14,5 +14,13 @@ pub fn serial_submissions() -> Outcome {
     on_real_time(|rig| {
         serial::waits_for_no_later_call(rig)?;
         serial::waits_for_nothing_held(rig)
+    })
+}
+
+/// Where the time of an access is over while its elements come.
+pub fn late_accesses() -> Outcome {
+    on_real_time(|rig| {
+        late::fail_those_alone_that_need_them(rig)?;
+        late::or_in_time(rig)
     })
 }

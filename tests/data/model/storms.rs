@@ -8,12 +8,14 @@ use overtake::data::ArrayOptions;
 use crate::bed;
 use crate::checks::shared;
 use crate::checks::storms::{Beside, storm, storms};
-use crate::failure::{Failure, Outcome, ensure};
+use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
-use crate::model::on_real_time;
+use crate::machine::{self, Held};
+use crate::model::{on_real_time, real_time_model};
 use crate::prng::Prng;
 
 const PROGRAMS: u64 = 40;
+const PROGRAMS_COUNTED: u64 = 24;
 /// Each opens a layer.
 const PROGRAMS_FAULTY: u64 = 24;
 /// A program makes about as many calls.
@@ -26,6 +28,60 @@ pub fn in_real_time() -> Outcome {
         storms(rig, &bed.overtake, Beside::Nothing, PROGRAMS)?;
         storms(rig, &bed.overtake, Beside::Close, PROGRAMS)?;
         shared::programs(rig, &bed.overtake, PROGRAMS)
+    })
+}
+
+/// Everything at once, a program after another on a model of its own, of which no object is left: `STORM_PROGRAMS` is
+/// another number of them, and `STORM_FIRST` the first.
+pub fn everything() -> Outcome {
+    let number = |name, otherwise| match std::env::var(name) {
+        Ok(text) => text.parse().map_err(|_| Failure::from_text(format!("{name} is {text}, and no number"))),
+        Err(_) => Ok(otherwise),
+    };
+    let (first, programs): (u64, u64) = (number("STORM_FIRST", 0)?, number("STORM_PROGRAMS", PROGRAMS_COUNTED)?);
+    (first..first + programs).try_for_each(|seed| {
+        let end = counted(seed).map_err(|error| Failure::from_text(format!("program {seed}: {error}")));
+        if seed % 100 == 99 && programs > PROGRAMS_COUNTED {
+            println!("{} programs, {} MiB", seed + 1 - first, resident_kib() / 1024);
+        }
+        end
+    })
+}
+
+/// The memory of this process.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// One of them: of each four the first is closed, and in the last a call fails or all do from one on.
+fn counted(seed: u64) -> Outcome {
+    let beside = [Beside::Close, Beside::Nothing, Beside::Close, Beside::Faults][seed as usize % 4];
+    let mut prng = Prng::new(seed);
+    machine::on(real_time_model, |gpu, rig| {
+        let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
+        let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+        let open = || bed::open_with(rig, &driver, ArrayOptions::default());
+        // The rig keeps what it has made for the first, and the modules of each.
+        drop(open()?);
+        let held = || Held { modules: 0, ..Held::by(gpu) };
+        let before = held();
+        let bed = open()?;
+        let nth = 1 + prng.below(CALLS);
+        let begin = || match beside {
+            Beside::Faults if seed % 8 == 3 => faulty.fail_for_good(nth),
+            Beside::Faults => faulty.fail(nth),
+            _ => (),
+        };
+        storm(rig, &bed.overtake, beside, seed, begin)?;
+        faulty.fail(0);
+        if beside == Beside::Faults {
+            return Ok(());
+        }
+        shared::program(rig, &bed.overtake, seed)?;
+        drop(bed);
+        same("objects that are left", &held(), &before)
     })
 }
 

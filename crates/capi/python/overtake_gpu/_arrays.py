@@ -79,6 +79,7 @@ def _prototypes():
         "array_release": [_pointer],
         "array_free": [_pointer],
         "array_open": [_pointer, ctypes.POINTER(_AccessSpec), place, place],
+        "access_wait_for": [_pointer, ctypes.c_int64, place],
         "array_bring": [_pointer, ctypes.POINTER(_AccessSpec), place],
         "access_close": [_pointer],
         "kernel_load": [_pointer, text, _size, text, place],
@@ -105,22 +106,25 @@ class Access(calls.Owner):
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
     for PyTorch, CuPy and their like. Use it in the block only: the memoryview is released at its end, which raises
     `BufferError` if an array or a part of it is kept. Have work on a device be complete then: `stream`, if it was
-    named, is waited for."""
+    named, is waited for. If the elements do not come within `timeout` seconds, or Ctrl-C ends the wait, the array is as
+    it was."""
 
     _freed_by = "access_close"
 
-    def __init__(self, use, device=None, priority=0, stream=None, room_timeout=uses.ROOM_TIMEOUT):
+    def __init__(self, use, device=None, priority=0, stream=None, room_timeout=uses.ROOM_TIMEOUT, timeout=None):
         super().__init__()
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
-        self._use, self._stream, memory = use, stream, _pointer()
-
-        def open_it():
-            self._make("array_open", use.array._handle, spec, ctypes.byref(memory))
-
-        _on_full_device(spec, room_timeout, open_it)
-        calls.raise_interrupt()  # before the block begins
-        self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
+        self._use, self._stream, self.elements = use, None, None
+        _on_full_device(spec, room_timeout, lambda: self._make("array_open", use.array._handle, spec, None))
+        try:
+            at = calls.wait("access_wait_for", self._handle, timeout, _pointer, "its elements have not come")
+            calls.raise_interrupt()  # before the block begins
+        except BaseException:
+            self.close()
+            raise
+        self._stream = stream
+        self.elements = use.on_host(at) if device is None else use.on_device(at, device)
 
     def close(self):
         """Ends the access."""
@@ -210,7 +214,8 @@ class Array(calls.Owner):
             return numpy.array(elements, dtype)
 
     def read(self, first=0, count=0, **options):
-        """An access that reads on the host: `with array.read() as elements`."""
+        """An access that reads on the host: `with array.read() as elements`. Options: `priority`, and `timeout`: it
+        raises `TimeoutError` if its elements have not come after so many seconds."""
         return Access(read(self, first, count), **options)
 
     def change(self, first=0, count=0, **options):
@@ -225,7 +230,7 @@ class Array(calls.Owner):
         """An access on a device, for another library: `with array.on_device() as view: torch.from_dlpack(view)`. It
         is `overtake_gpu.read`, unless `use` is another way in which the library uses the elements. `stream`, an object
         with `synchronize`, is waited for at the end of the block. While it only reads, computations that would write
-        are refused. `room_timeout` is as for `Arrays.launch`."""
+        are refused. `room_timeout` is as for `Arrays.launch`, and `timeout` as for `read`."""
         return Access((use or read)(self), device, stream=stream, **options)
 
     def bring(self, device=None, priority=0, room_timeout=uses.ROOM_TIMEOUT):

@@ -166,13 +166,15 @@ def with_room(timeout, submit, waits=(WOULD_BLOCK, TIMEOUT)):
                 raise
 
 
-def wait(name, handle, timeout=None):
-    """Waits until the call says so. Raises `TimeoutError` if that takes longer than so many seconds."""
+def wait(name, handle, timeout=None, kind=ctypes.c_int, what="it has not ended"):
+    """Waits until the call says so, and returns what it says. Raises `TimeoutError` if that takes longer than so many
+    seconds."""
     for left_ns, _ in slices(timeout):
         raise_interrupt()
-        if made(name, handle, left_ns, kind=ctypes.c_int):
-            return
-    raise TimeoutError(f"overtake_{name}: it has not ended within {timeout} s")
+        found = made(name, handle, left_ns, kind=kind)
+        if found:
+            return found
+    raise TimeoutError(f"overtake_{name}: {what} within {timeout} s")
 
 
 def take_away(view):

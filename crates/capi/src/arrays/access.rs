@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use copies::Priority;
-use overtake::data::{
-    Array, Frozen, Lent, Location, ReadGuard, Right, Use, WriteGuard, discard, read, read_write, write,
-};
+use overtake::data::{AccessAt, Array, Location, Right, Use, discard, read, read_write, write};
 
 use crate::arrays::array::{self, Made, overtake_array, place};
 use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
@@ -59,45 +57,12 @@ pub const ACCESS_SPEC_BYTES_MIN: usize = 40;
 
 const _: () = assert!(std::mem::offset_of!(AccessSpec, room_timeout_ns) == ACCESS_SPEC_BYTES_MIN);
 
-/// Keeps later tasks back that conflict with it.
-enum Guard {
-    Read(ReadGuard<'static, u8>),
-    Write(WriteGuard<'static, u8>),
-    Frozen(Frozen<'static, u8>),
-    Lent(Lent<'static, u8>),
-}
-
-impl Guard {
-    /// Any thread may close it.
-    fn leaves_its_thread(&self) {
-        match self {
-            Guard::Read(guard) => guard.leaves_its_thread(),
-            Guard::Write(guard) => guard.leaves_its_thread(),
-            Guard::Frozen(guard) => guard.leaves_its_thread(),
-            Guard::Lent(guard) => guard.leaves_its_thread(),
-        }
-    }
-
-    fn start(&mut self) -> *mut c_void {
-        match self {
-            Guard::Read(guard) => guard.as_ptr().cast_mut().cast(),
-            Guard::Write(guard) => guard.as_mut_ptr().cast(),
-            Guard::Frozen(guard) => with_exposed_provenance_mut(guard.address().0 as usize),
-            Guard::Lent(guard) => with_exposed_provenance_mut(guard.address().0 as usize),
-        }
-    }
-}
-
 struct Access {
     // First, because it refers to the array.
-    _guard: Guard,
+    at: Arc<AccessAt<'static>>,
     _array: Arc<Array<u8>>,
     home: Home,
 }
-
-// SAFETY: what a guard refers to may be used on any thread; that it stays in its own is for what waits for it there,
-// and this one has been told that it does not (`Guard::leaves_its_thread`).
-unsafe impl Send for Access {}
 
 static ACCESSES: Handles<Access> = Handles::new(HandleKind::Access);
 
@@ -140,16 +105,10 @@ impl Wanted {
         })
     }
 
-    fn open(self, call: &str, array: &'static Array<u8>) -> Outcome<Guard> {
+    fn open(self, call: &str, array: &'static Array<u8>) -> Outcome<AccessAt<'static>> {
         let Wanted { bytes, mode, at, priority, room } = self;
         let changed = match mode {
-            OVERTAKE_USE_READ => {
-                let used = bounded(read(array).part(bytes).priority(priority), room);
-                return Ok(match at {
-                    Location::Host => Guard::Read(used.open()?),
-                    Location::Device(device) => Guard::Frozen(used.freeze(device)?),
-                });
-            }
+            OVERTAKE_USE_READ => return Ok(bounded(read(array).part(bytes).priority(priority), room).open_at(at)?),
             OVERTAKE_USE_WRITE => write(array),
             OVERTAKE_USE_READ_WRITE => read_write(array),
             OVERTAKE_USE_DISCARD => discard(array),
@@ -158,18 +117,14 @@ impl Wanted {
                 return Err(Failure::argument(&text));
             }
         };
-        let used = bounded(changed.part(bytes).priority(priority), room);
-        Ok(match at {
-            Location::Host => Guard::Write(used.open()?),
-            Location::Device(device) => Guard::Lent(used.lend(device)?),
-        })
+        Ok(bounded(changed.part(bytes).priority(priority), room).open_at(at)?)
     }
 }
 
 /// The use, which waits so long for room.
 fn bounded<R: Right>(used: Use<'_, R>, room: Option<Duration>) -> Use<'_, R> {
     match room {
-        Some(span) => used.room_within(span),
+        Some(span) => used.within(span),
         None => used,
     }
 }
@@ -177,13 +132,14 @@ fn bounded<R: Right>(used: Use<'_, R>, room: Option<Duration>) -> Use<'_, R> {
 /// Waits until the elements are there and no computation uses them in a conflicting way, and gives the address of the
 /// first. Computations that are submitted later and conflict with the access wait until it is closed; elements that are
 /// read on a device are frozen: computations that would write them are refused. So the thread must not wait for such a
-/// computation. `spec` is null, or the access: without one the whole array is read on the host.
+/// computation. `spec` is null, or the access: without one the whole array is read on the host. `memory` is null, or
+/// receives the address: without it the call does not wait for the elements, which overtake_access_wait_for does.
 ///
 /// Threads: any, but not in the function of a task.
 ///
 /// # Safety
-/// `spec` is null or points at a structure of the size that its struct_size says; `memory` points at a pointer, and
-/// `access` at a handle. Elements that are read only are not written.
+/// `spec` is null or points at a structure of the size that its struct_size says; `memory` is null or points at a
+/// pointer, and `access` points at a handle. Elements that are read only are not written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_array_open(
     array: *mut overtake_array,
@@ -193,28 +149,63 @@ pub unsafe extern "C" fn overtake_array_open(
 ) -> c_int {
     const CALL: &str = "overtake_array_open";
     catch(CALL, || {
-        let (memory, access) = (output(CALL, "memory", memory)?, output(CALL, "access", access)?);
+        let access = output(CALL, "access", access)?;
         let made = array::find(CALL, array)?;
         refuse_inside(CALL)?;
         // SAFETY: the caller's promise.
         let wanted = unsafe { Wanted::read(CALL, &made, spec) }?;
-        // SAFETY: the array lives as long as the guard: `Access` keeps both, and drops the guard first.
+        // SAFETY: the array lives as long as the access: `Access` keeps both, and drops this one first.
         let lent: &'static Array<u8> = unsafe { &*Arc::as_ptr(&made.array) };
-        let mut guard = wanted.open(CALL, lent)?;
-        guard.leaves_its_thread();
-        let start = guard.start();
-        let kept = Access { _guard: guard, _array: made.array, home: made.home };
-        let handle = ACCESSES.add_to(CALL, made.home, kept)?;
-        // SAFETY: not null, and the caller's.
-        unsafe {
-            memory.write(start);
-            access.write(handle);
+        let at = Arc::new(wanted.open(CALL, lent)?);
+        if !memory.is_null() {
+            at.there().wait()?;
+            // SAFETY: not null, and the caller's.
+            unsafe { memory.write(start_of(&at)?) };
         }
+        let handle = ACCESSES.add_to(CALL, made.home, Access { at, _array: made.array, home: made.home })?;
+        // SAFETY: not null, and the caller's.
+        unsafe { access.write(handle) };
         Ok(())
     })
 }
 
-/// Ends an access. Work that the program has given to a device is complete then.
+/// The address of its elements, or null while they are not there.
+fn start_of(at: &AccessAt<'_>) -> Outcome<*mut c_void> {
+    Ok(at.address()?.map_or_else(std::ptr::null_mut, |start| with_exposed_provenance_mut(start as usize)))
+}
+
+/// Waits until the elements of an access are there, for timeout_ns at most or OVERTAKE_FOR_EVER, and writes the address
+/// of the first to `memory`: null if the time is over, and the access may be waited for again. One that is closed
+/// before leaves the array as it was; computations that were submitted after it, and need what OVERTAKE_USE_DISCARD was
+/// going to write, end with OVERTAKE_ERROR_TASK_NOT_RUN then.
+///
+/// Threads: any; in the function of a task with a timeout of 0 only.
+///
+/// # Safety
+/// `memory` points at a pointer. Elements that are read only are not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_access_wait_for(
+    access: *mut overtake_access,
+    timeout_ns: i64,
+    memory: *mut *mut c_void,
+) -> c_int {
+    const CALL: &str = "overtake_access_wait_for";
+    catch(CALL, || {
+        let memory = output(CALL, "memory", memory)?;
+        let patience = Patience::of(CALL, timeout_ns)?;
+        // While this thread waits, another one may close it.
+        let there = ACCESSES.with(CALL, access, |access| access.at.there().clone())?;
+        patience.may_wait(CALL)?;
+        patience.wait(|| there.wait(), |span| there.wait_for(span))?;
+        let at = ACCESSES.with(CALL, access, |access| Arc::clone(&access.at))?;
+        // SAFETY: not null, and the caller's.
+        unsafe { memory.write(start_of(&at)?) };
+        Ok(())
+    })
+}
+
+/// Ends an access. Work that the program has given to a device is complete then. One that has not been waited for until
+/// its elements were there leaves the array as it was.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -138,6 +138,57 @@ static void accesses_keep_back(Arrays *arrays, Kernel *add)
     OK(overtake_array_free(sum));
 }
 
+/* An access that is not waited for until its elements are there leaves the array as it was. */
+static void accesses_that_are_late(Arrays *arrays, Kernel *add)
+{
+    Array *x = new_array(arrays, COUNT, 4);
+    Argument arguments[4];
+    Task *behind = NULL;
+    fill(x, COUNT, 1, 0);
+    OK(overtake_task_free(add_arrays(arrays, add, x, x, x)));
+    Computation spec = addition(add, arguments, x, x, x);
+    spec.references = 1;
+    Task *held = compute(arrays, spec);
+    for (int mode = OVERTAKE_USE_READ; mode <= OVERTAKE_USE_DISCARD; mode++)
+        for (uint32_t is_on_device = 0; is_on_device < 2; is_on_device++) {
+            AccessSpec wanted = {.struct_size = sizeof wanted, .mode = mode, .is_on_device = is_on_device};
+            Access *access = NULL;
+            void *memory = x;
+            OK(overtake_array_open(x, &wanted, NULL, &access));
+            for (int64_t timeout_ns = 0; timeout_ns < 3000000; timeout_ns += 2000000) {
+                OK(overtake_access_wait_for(access, timeout_ns, &memory));
+                REQUIRE(memory == NULL);
+            }
+            REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "timeout_ns is -7",
+                    overtake_access_wait_for(access, -7, &memory));
+            if (mode == OVERTAKE_USE_DISCARD) { /* its results are needed */
+                Argument reads = use(x, OVERTAKE_USE_READ);
+                Computation look = {.struct_size = sizeof look, .name = "look", .arguments = &reads};
+                look.arguments_count = 1, look.launch = set_bytes;
+                behind = compute(arrays, look);
+            }
+            OK(overtake_access_close(access));
+            REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "access", overtake_access_wait_for(access, 0, &memory));
+            if (behind != NULL) {
+                REFUSED(OVERTAKE_ERROR_TASK_NOT_RUN, "was cancelled", overtake_task_wait(behind));
+                OK(overtake_task_free(behind));
+                behind = NULL;
+            }
+        }
+    AccessSpec change = {.struct_size = sizeof change, .mode = OVERTAKE_USE_READ_WRITE};
+    Access *access = NULL;
+    void *memory = NULL;
+    OK(overtake_array_open(x, &change, NULL, &access));
+    OK(overtake_task_release(held));
+    OK(overtake_access_wait_for(access, OVERTAKE_FOR_EVER, &memory));
+    REQUIRE(memory != NULL && ((float *)memory)[9] == 4);
+    ((float *)memory)[9] = 5;
+    OK(overtake_access_close(access));
+    REQUIRE(element(x, 9) == 5 && element(x, 8) == 4);
+    OK(overtake_task_free(held));
+    OK(overtake_array_free(x));
+}
+
 /* Memory of the program's is used where it lies: nothing is copied, and accesses on the device give its address. */
 static void memory_of_the_program(Arrays *arrays, Kernel *add)
 {
@@ -422,6 +473,7 @@ int main(void)
     a_chain_of_kernels(arrays, add);
     functions_and_parts(arrays);
     accesses_keep_back(arrays, add);
+    accesses_that_are_late(arrays, add);
     memory_of_the_program(arrays, add);
     a_set_that_is_closed(dispatcher);
     closed_beside_a_wait(dispatcher);

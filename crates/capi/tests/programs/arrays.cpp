@@ -99,6 +99,32 @@ void parts(overtake::arrays &arrays)
     REQUIRE(several[0].read()[0] == 8 && several[1].read()[2] == 1);
 }
 
+/* Accesses end with their time, and leave the array as it was. */
+void late(overtake::arrays &arrays)
+{
+    using namespace std::chrono_literals;
+    auto x = arrays.make<std::int32_t>(100);
+    x.overwrite()[3] = 7;
+    overtake::task held = arrays.run("held", read_write(x), [](overtake::span<std::int32_t> all) { all[3]++; })
+                              .held()
+                              .submit();
+    const auto is_late = [](auto access) {
+        try {
+            (void)access();
+            REQUIRE(!"it is too late");
+        } catch (const overtake::error &failure) {
+            REQUIRE(failure.code() == OVERTAKE_ERROR_TIMEOUT);
+            REQUIRE(std::string(failure.what()).find("have not come within the time") != std::string::npos);
+        }
+    };
+    is_late([&] { return x.read(1ms); });
+    is_late([&] { return x.part(3, 1).change(0ns); });
+    is_late([&] { return x.overwrite(1ms); });
+    is_late([&] { return x.on_device(use::read, 0, 60s, 1ms); });
+    held.release();
+    REQUIRE(x.read(20s)[3] == 8);
+}
+
 /* The functions that are alive. */
 struct Counted {
     std::atomic<int> *alive;
@@ -124,6 +150,7 @@ int main()
         parts(arrays);
         overtake::arrays apart(dispatcher);
         brings(apart);
+        late(apart);
         auto x = arrays.make<float>(count), y = arrays.make<float>(count);
         auto total = arrays.make<double>(1);
         {

@@ -44,8 +44,11 @@ static void open_access(Thread *thread)
     Access *access = NULL;
     AccessSpec spec = {.struct_size = sizeof spec, .mode = (int)draw(thread, 6), .is_on_device = draw(thread, 4) == 0};
     spec.first = draw(thread, 8) == 0 ? draw(thread, 2 * ELEMENTS) : 0;
-    if (TRY(overtake_array_open, any(thread, ARRAY), &spec, &memory, &access) != OVERTAKE_OK)
+    int waits = (int)draw(thread, 2);
+    if (TRY(overtake_array_open, any(thread, ARRAY), &spec, waits ? &memory : NULL, &access) != OVERTAKE_OK)
         return;
+    if (!waits && draw(thread, 3))
+        TRY(overtake_access_wait_for, access, draw(thread, 300000), &memory);
     if (draw(thread, 4))
         TRY(overtake_access_close, access);
     else
@@ -56,6 +59,7 @@ static void arrays(Thread *thread)
 {
     Array *array = NULL;
     Task *task = NULL;
+    void *memory = NULL;
     AccessSpec spec = {.struct_size = sizeof spec, .is_on_device = draw(thread, 2), .priority = any_priority(thread)};
     switch (draw(thread, 12)) {
     case 0:
@@ -71,7 +75,12 @@ static void arrays(Thread *thread)
         break;
     case 5: TRY(overtake_array_free, any(thread, ARRAY)); break;
     case 6: TRY(overtake_array_release, any(thread, ARRAY)); break;
-    case 7: TRY(overtake_access_close, any(thread, ACCESS)); break;
+    case 7:
+        if (draw(thread, 2))
+            TRY(overtake_access_wait_for, any(thread, ACCESS), draw(thread, 300000), &memory);
+        else
+            TRY(overtake_access_close, any(thread, ACCESS));
+        break;
     case 8: share_task(thread, TRY(overtake_array_bring, any(thread, ARRAY), &spec, &task), task); break;
     case 9: TRY(overtake_kernel_free, any(thread, KERNEL)); break;
     default: open_access(thread);

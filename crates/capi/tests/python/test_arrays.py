@@ -4,6 +4,7 @@ import array
 import ctypes
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -180,6 +181,26 @@ class Arrays(WithDispatcher):
             waits = self.sum_of(x, x, y)
             self.assertFalse(waits.done())
         self.assertEqual(y[3], 14)
+
+    def test_accesses_end_with_their_time_or_with_ctrl_c(self):
+        source = Stranger(self.device, [2] * COUNT)
+        x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.adopt(source)
+        held = self.sum_of(x, x, y, held=1)
+        accesses = (y.read, y.change, y.overwrite, y.on_device, lambda **options: y.on_device(discard, **options))
+        for access in accesses:
+            for timeout in (0.06, 0, -1):
+                start = time.monotonic()
+                with self.assertRaisesRegex(TimeoutError, f"elements have not come within {timeout} s"):
+                    access(timeout=timeout)
+                self.assertTrue(timeout <= time.monotonic() - start < 20)
+        for wait in (*accesses, lambda: y[3], y.tolist, lambda: y.__setitem__(3, 5.0)):
+            threading.Timer(0.06, signal.raise_signal, [signal.SIGINT]).start()
+            self.assertRaises(KeyboardInterrupt, wait)
+        held.release()
+        with y.read(timeout=20) as elements:
+            self.assertEqual(elements[9], 2)
+        y.release()
+        self.assertEqual(source.values(self.device), [2.0] * COUNT)
 
     def test_memory_of_another_library_is_used_where_it_lies(self):
         source, target = Stranger(self.device, [1.5] * COUNT), Stranger(self.device, [0] * COUNT)

@@ -22,21 +22,21 @@ struct Byte {
     /// The nodes that should have written it, or brought it somewhere, since it was written.
     failed: Vec<usize>,
     is_written: bool,
-    /// The node before its writer, which does not run if that one fails, and the byte as it was before.
-    before: Option<(usize, Box<Byte>)>,
+    /// The byte as it was before a writer that has not begun.
+    before: Option<Box<Byte>>,
 }
 
 impl Byte {
     /// A node has failed.
     fn fail(&mut self, node: usize) {
-        if let Some((entry, mut before)) = self.before.take() {
+        if let Some(mut before) = self.before.take() {
             before.fail(node);
-            if entry == node {
+            if self.writers.contains(&node) {
                 *self = *before;
                 assert!(!self.at.is_empty() || self.lost.is_some() || !self.is_written, "it has left all memories");
                 return;
             }
-            self.before = Some((entry, before));
+            self.before = Some(before);
         }
         if self.writers.contains(&node) || self.at.iter().any(|(_, by)| *by == Some(node)) {
             self.failed.push(node);
@@ -52,20 +52,19 @@ impl Byte {
         }
     }
 
-    /// A node has ended well: what comes after it alone runs.
-    fn enter(&mut self, node: usize) {
-        match self.before.take() {
-            Some((entry, mut before)) if entry != node => {
-                before.enter(node);
-                self.before = Some((entry, before));
-            }
-            _ => {}
+    /// A node has begun, or has ended well.
+    fn begin(&mut self, node: usize) {
+        if self.writers.contains(&node) {
+            self.before = None;
+        }
+        if let Some(before) = &mut self.before {
+            before.begin(node);
         }
     }
 
     fn leave(&mut self, place: Location) {
         self.at.retain(|(at, _)| *at != place);
-        if let Some((_, before)) = &mut self.before {
+        if let Some(before) = &mut self.before {
             before.leave(place);
         }
     }
@@ -76,8 +75,8 @@ pub struct Program {
     pub validity: Validity<usize>,
     bytes: Vec<Byte>,
     pub nodes: Vec<Progress>,
-    /// Nodes each of which comes before another one.
-    pairs: Vec<(usize, usize)>,
+    /// Nodes that may not have begun to write, with their bytes.
+    asked: Vec<(usize, Range<usize>)>,
 }
 
 /// From the second device to the first no copy goes, and the host is the farthest from both.
@@ -108,7 +107,7 @@ impl Program {
             validity: Validity::new(BYTES as u64, at),
             bytes: vec![byte; BYTES],
             nodes: Vec::new(),
-            pairs: Vec::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -117,20 +116,15 @@ impl Program {
         self.nodes.len() - 1
     }
 
-    /// A node ends. Those before it have ended, and if one of them has failed, it fails too.
+    /// A node ends.
     fn end(&mut self, number: u8, fails: bool) {
         let pending: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node] == Progress::Pending).collect();
         let Some(&node) = pending.get(usize::from(number) % pending.len().max(1)) else { return };
-        let first = self.pairs.iter().find(|(first, then)| *then == node && pending.contains(first));
-        let node = first.map_or(node, |(first, _)| *first);
         self.nodes[node] = if fails { Progress::Failed } else { Progress::Done };
         if !fails {
-            return self.bytes.iter_mut().for_each(|byte| byte.enter(node));
+            return self.bytes.iter_mut().for_each(|byte| byte.begin(node));
         }
         self.bytes.iter_mut().for_each(|byte| byte.fail(node));
-        if let Some((_, then)) = self.pairs.iter().find(|(first, _)| *first == node) {
-            self.nodes[*then] = Progress::Failed;
-        }
     }
 
     pub fn needs(&mut self, bytes: &Range<usize>, place: Location) -> Needs<usize> {
@@ -256,16 +250,29 @@ impl Program {
         }
     }
 
-    /// The host asks for the bytes: it has them if a node before it ends well.
-    pub fn writes_behind(&mut self, bytes: Range<usize>, place: Location) {
-        let (entry, writer) = (self.node(), self.node());
-        self.pairs.push((entry, writer));
+    /// The host asks for the bytes, and may never have them.
+    pub fn may_write(&mut self, bytes: Range<usize>, place: Location) -> usize {
+        let writer = self.node();
+        self.asked.push((writer, bytes.clone()));
         let (range, nodes) = (bytes.start as u64..bytes.end as u64, &self.nodes);
-        self.validity.writes_behind(&range, place, (&entry, &writer), |node| nodes[*node]);
+        self.validity.may_write(&range, place, &writer, |node| nodes[*node]);
         for byte in &mut self.bytes[bytes] {
-            let before = Some((entry, Box::new(std::mem::take(byte))));
+            let before = Some(Box::new(std::mem::take(byte)));
             *byte =
                 Byte { at: vec![(place, None)], writers: vec![writer], is_written: true, before, ..Byte::default() };
+        }
+        writer
+    }
+
+    /// The host has the bytes for which it has asked.
+    pub fn begins(&mut self, number: usize) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (writer, bytes) = self.asked.swap_remove(number % self.asked.len());
+        if self.is_pending(writer) {
+            self.validity.begins(&(bytes.start as u64..bytes.end as u64), &writer);
+            self.bytes.iter_mut().for_each(|byte| byte.begin(writer));
         }
     }
 
@@ -282,8 +289,8 @@ impl Program {
                 && !byte.at.iter().any(|other| is_other_sure(other) || other.0 == to)
         };
         let is_kept = |byte: &Byte| {
-            let mut befores = std::iter::successors(byte.before.as_ref(), |(_, before)| before.before.as_ref());
-            befores.any(|(_, before)| is_copied(before))
+            let mut befores = std::iter::successors(byte.before.as_ref(), |before| before.before.as_ref());
+            befores.any(|before| is_copied(before))
         };
         assert_eq!(needs.is_none(), self.bytes[bytes.clone()].iter().any(is_kept), "bytes that have to stay");
         let Some(needs) = needs else { return };
@@ -307,11 +314,12 @@ impl Program {
         let place = PLACES[usize::from(place) % PLACES.len()];
         let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
         let bytes = from.min(to)..from.max(to);
-        match kind % 12 {
+        match kind % 13 {
             0..3 => self.reads(bytes, place),
             3 | 4 => self.writes(bytes, place),
-            5 | 6 => self.writes_behind(bytes, place),
+            5 | 6 => drop(self.may_write(bytes, place)),
             7 => self.end(from as u8, false),
+            12 => self.begins(from),
             8 => self.end(from as u8, to % 3 == 0),
             9 => self.leaves(bytes, place),
             _ => self.relaxes(bytes, place),
