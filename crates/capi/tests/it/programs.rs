@@ -11,6 +11,8 @@ use testkit::pages;
 
 use crate::common;
 
+mod reports;
+
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
@@ -166,23 +168,6 @@ fn off_by_its_options(place: &Place) -> Result<(), Failed> {
     let (binary, options) = (place.build(&ours("off.c"), Linked::Shared)?, place.folder.join("off.toml"));
     std::fs::write(&options, "enabled = false\n")?;
     common::run(place.program(&binary, true).env("OVERTAKE_CONFIG", &options))?;
-    Ok(())
-}
-
-/// The last report is written at the end, and counts all copies.
-fn reports(place: &Place, linked: Linked) -> Result<(), Failed> {
-    let binary = place.build(&ours("copies.c"), linked)?;
-    let folder = binary.with_extension("reports");
-    std::fs::create_dir_all(&folder)?;
-    common::run(place.program(&binary, true).env("OVERTAKE_REPORT_DIR", &folder))?;
-    let files: Vec<PathBuf> = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();
-    let [file] = &files[..] else { return Err(format!("{files:?}").into()) };
-    let report = std::fs::read_to_string(file)?;
-    for part in ["\"final\":true", "\"deployment\":\"c\"", "\"urgent\":{\"copies\":"] {
-        if !report.contains(part) {
-            return Err(format!("{part} is not in {report}").into());
-        }
-    }
     Ok(())
 }
 
@@ -365,10 +350,11 @@ const ALL: [&str; 16] = [
 ];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 18] = [
+const PLAIN: [(&str, Plain); 19] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", |place| lines_of_the_page(place, "page_of_tasks.cpp", "overtake::tasks", "it is there\n")),
     ("page_of_arrays.cpp", |place| lines_of_the_page(place, "page_of_arrays.cpp", "overtake::arrays", "2000\n")),
+    ("alone_with_a_priority", reports::alone_with_a_priority),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),
@@ -403,7 +389,7 @@ pub fn trials() -> Vec<Trial> {
             add(format!("example_{source}_{suffix}"), Box::new(move |place| runs(place, &example(source), linked)));
         }
         add(format!("drop_in_{suffix}"), Box::new(move |place| under_the_drop_in(place, linked)));
-        add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
+        add(format!("report_{suffix}"), Box::new(move |place| reports::of_copies(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("checked", Linked::Checked)] {

@@ -12,6 +12,7 @@ use os::file;
 
 use super::args::Deployment;
 use super::needed::About;
+use super::variables::is_off_word;
 
 /// The time to the first look; each further one comes after twice the time.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -41,6 +42,8 @@ pub struct Process {
     has_loader: bool,
     /// Whether its environment asks for the drop-in.
     is_asked: bool,
+    /// Whether its environment switches overtake off.
+    is_off: bool,
 }
 
 /// Looks at the processes of a program while it runs.
@@ -85,6 +88,7 @@ impl<'a> Looks<'a> {
         let environment = of_process(pid, "environ").unwrap_or_default();
         let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let library = self.library.to_string_lossy();
+        let has_variable = |is: &dyn Fn(&[u8]) -> bool| environment.split(|byte| *byte == 0).any(is);
         let has =
             |name: &str| maps.lines().any(|line| line.rsplit('/').next().is_some_and(|file| file.starts_with(name)));
         Some(Process {
@@ -92,10 +96,11 @@ impl<'a> Looks<'a> {
             has_drop_in: maps.contains(&*library),
             has_driver: has("libcuda.so"),
             has_loader: has("ld-linux") || has("ld.so") || has("ld-2."),
-            is_asked: environment.split(|byte| *byte == 0).any(|variable| {
+            is_asked: has_variable(&|variable| {
                 let text = String::from_utf8_lossy(variable);
                 (text.starts_with("LD_PRELOAD=") || text.starts_with("LD_AUDIT=")) && text.contains(&*library)
             }),
+            is_off: has_variable(&|variable| variable.strip_prefix(b"OVERTAKE=").is_some_and(is_off_word)),
         })
     }
 
@@ -179,6 +184,10 @@ fn escape(process: &Process, deployment: Option<Deployment>) -> (String, &'stati
 /// No process was seen to have a driver and not the drop-in.
 fn unused(processes: &[Process]) -> (String, &'static str) {
     let any = |is: fn(&Process) -> bool| processes.iter().any(is);
+    if let Some(process) = processes.iter().find(|process| process.has_drop_in && process.is_off) {
+        let what = format!("the environment of {} switches overtake off (OVERTAKE=off)", process.name);
+        return (what, "the program without that variable, which a script of its own may set");
+    }
     let (what, cure) = match () {
         () if any(|process| process.has_drop_in && process.has_driver) => (
             "a process loaded the driver and the drop-in, and left no report: it was killed within its first half \
@@ -206,8 +215,14 @@ mod tests {
     use super::*;
 
     fn process(change: fn(&mut Process)) -> Process {
-        let mut process =
-            Process { name: "serve".to_owned(), has_drop_in: true, has_driver: true, has_loader: true, is_asked: true };
+        let mut process = Process {
+            name: "serve".to_owned(),
+            has_drop_in: true,
+            has_driver: true,
+            has_loader: true,
+            is_asked: true,
+            is_off: false,
+        };
         change(&mut process);
         process
     }
@@ -220,6 +235,7 @@ mod tests {
         let other_rights = process(|process| process.has_drop_in = false);
         let without_loader = process(|process| (process.has_drop_in, process.has_loader) = (false, false));
         let without_cuda = process(|process| process.has_driver = false);
+        let off = process(|process| process.is_off = true);
         let run = |processes| Run {
             about: Some(&dynamic),
             deployment: Some(Deployment::Preload),
@@ -238,6 +254,7 @@ mod tests {
             (run(std::slice::from_ref(&without_loader)), "serve is statically linked"),
             (run(std::slice::from_ref(&other_rights)), "used CUDA past the drop-in"),
             (run(std::slice::from_ref(&without_cuda)), "the program did not use CUDA"),
+            (run(std::slice::from_ref(&off)), "the environment of serve switches overtake off"),
             (run(&[]), "ended before it could be looked at"),
         ];
         for (run, part) in cases {

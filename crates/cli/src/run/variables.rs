@@ -122,8 +122,12 @@ pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
 
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
 pub fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
-    let switch = lookup(SWITCH).is_some_and(|value| ["off", "0", "false", "no"].iter().any(|off| value == *off));
-    run.off || switch
+    run.off || lookup(SWITCH).is_some_and(|value| is_off_word(value.as_encoded_bytes()))
+}
+
+/// Whether this value of the switch means off.
+pub fn is_off_word(value: &[u8]) -> bool {
+    [&b"off"[..], b"0", b"false", b"no"].contains(&value)
 }
 
 /// The absolute path of a file that can be read. Children may run in other folders.

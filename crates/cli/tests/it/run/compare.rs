@@ -5,20 +5,24 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::real::{alone, put_driver, really};
+use super::real::{alone, put_driver, really, really_with};
 use super::stand_ins::{compile, run};
 use crate::common::{Folder, text};
 
-/// Puts the program and the software GPU's library into the folder. Returns the program.
-fn stalls(folder: &Folder, flags: &[&str]) -> PathBuf {
+/// Puts a program of `crates/preload/tests/c` and the software GPU's library into the folder. Returns the program.
+pub fn program(folder: &Folder, name: &str, flags: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     put_driver(folder);
-    let source = std::fs::read_to_string(root.join("crates/preload/tests/c/stalls.c")).unwrap();
+    let source = std::fs::read_to_string(root.join(format!("crates/preload/tests/c/{name}.c"))).unwrap();
     let kernels = format!("-DKERNELS_PTX=\"{}\"", root.join("crates/softgpu/src/builtin.ptx").display());
     let folders = ["crates/preload/tests/c", "tests/c"].map(|path| format!("-I{}", root.join(path).display()));
     let here = format!("-L{}", folder.path().display());
     let own = ["-std=c11", "-pthread", &kernels, &folders[0], &folders[1], &here, "-lcuda"];
-    compile(folder, "stalls", &source, &[&own[..], flags].concat())
+    compile(folder, name, &source, &[&own[..], flags].concat())
+}
+
+fn stalls(folder: &Folder, flags: &[&str]) -> PathBuf {
+    program(folder, "stalls", flags)
 }
 
 fn read(folder: &Folder, name: &str) -> Value {
@@ -140,7 +144,10 @@ fn a_run_without_a_report_says_why() {
     let fixed = compile(&folder, "fixed", "int main(void) { return 0; }", &["-static"]);
     let cases: [(&[&str], &str); 5] = [
         (&["--off", "--report", "--", program, "one_stream"], "switched off (--off)"),
-        (&["--report", "--", "env", "OVERTAKE=off", "true"], "the program"),
+        (
+            &["--report", "--", "env", "OVERTAKE=off", program, "kernels"],
+            "the environment of stalls switches overtake off (OVERTAKE=off)",
+        ),
         (&["--report", "--", "env", "-u", "LD_PRELOAD", program, "kernels"], "its environment lacks the variable"),
         (&["--report", "--", fixed.to_str().unwrap()], "the program is statically linked, and loads no library"),
         (&["--report", "--", "sleep", "0.3"], "no process has loaded the driver: the program did not use CUDA"),
@@ -149,7 +156,9 @@ fn a_run_without_a_report_says_why() {
     let outputs = cases.map(|(arguments, part)| (really(&folder, arguments), part));
     // Without a folder of the linker's that comes first.
     let past_audit = (alone(&folder, &audited), "names the folder of its driver itself (RUNPATH ");
-    for (output, part) in outputs.into_iter().chain([past_audit]) {
+    let switched = really_with(&folder, &["--report", "--", program, "kernels"], &[("OVERTAKE", "off")]);
+    let switched = (switched, "overtake is switched off (OVERTAKE=off)");
+    for (output, part) in outputs.into_iter().chain([past_audit, switched]) {
         let said = text(&output.stderr);
         let line = said.lines().find(|line| line.starts_with("no process used CUDA through the drop-in: "));
         assert!(line.is_some_and(|line| line.contains(part)) && said.contains("\ntry: "), "{part}:\n{said}");

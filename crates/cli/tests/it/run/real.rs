@@ -28,7 +28,12 @@ pub fn alone(folder: &Folder, arguments: &[&str]) -> Output {
 
 /// Runs `overtake run` with both.
 pub fn really(folder: &Folder, arguments: &[&str]) -> Output {
+    really_with(folder, arguments, &[])
+}
+
+/// The same, with further variables.
+pub fn really_with(folder: &Folder, arguments: &[&str], more: &[(&str, &str)]) -> Output {
     let place = folder.path().to_str().unwrap();
-    let environment = [("LD_LIBRARY_PATH", place)];
+    let environment = [&[("LD_LIBRARY_PATH", place)], more].concat();
     command(folder, &built("libovertake_preload.so"), arguments, &environment).output().unwrap()
 }
