@@ -136,11 +136,12 @@ impl Traffic {
     pub(crate) fn met(&self, priority: Priority, own: u32, stream: Stream) -> Option<Company> {
         let reserved = self.reserved.load(Ordering::Relaxed);
         let (any, several) = (reserved as u32, (reserved >> 32) as u32);
-        let (others, own_bit) = (several | (any & !own), 1 << priority.index());
-        if others & !own_bit == 0 {
+        let others = several | (any & !own);
+        // None but the bit of its own priority, in the fewest instructions.
+        if others.rotate_right(priority.index() as u32) <= 1 {
             return None;
         }
-        let there = others | own_bit;
+        let there = others | 1 << priority.index();
         if there >> priority.index() == 1 && self.is_lull() {
             self.passed.note(stream);
             return None;

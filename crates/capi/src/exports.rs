@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-use shim::table::Totals;
+use shim::statistics::Statistics;
 
 use crate::codes;
 use crate::failure::{Failure, Outcome, SAID, catch, catch_value, last_text, swap_last};
@@ -12,7 +12,6 @@ use crate::off;
 use crate::provider::{checked, table, table_with};
 use crate::scope;
 use crate::sized::{self, bytes_of};
-use crate::statistics::{STATISTICS_BYTES_MIN, Statistics};
 
 /// The version of this header: major.
 pub const OVERTAKE_VERSION_MAJOR: c_int = 0;
@@ -34,6 +33,9 @@ pub const OVERTAKE_LOG_WARNING: c_int = 2;
 pub const OVERTAKE_LOG_INFO: c_int = 3;
 /// A message for the search for a fault.
 pub const OVERTAKE_LOG_DEBUG: c_int = 4;
+
+/// The size of the first released counts: no caller has a smaller one.
+pub const STATISTICS_BYTES_MIN: usize = 96;
 
 /// A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
 /// line of text that is valid during the call.
@@ -323,14 +325,15 @@ pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callba
 pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -> c_int {
     catch("overtake_read_statistics", || {
         const CALL: &str = "overtake_read_statistics";
-        let (table, mut totals) = (table(), Totals { struct_size: bytes_of::<Totals>(), ..Totals::default() });
+        let struct_size = bytes_of::<Statistics>();
+        let (table, mut totals) = (table(), Statistics { struct_size, ..Statistics::default() });
         // SAFETY: `totals` is a structure of ours that says its size.
         match unsafe { (table.totals)(&raw mut totals) } {
             // No copy has been made yet.
             codes::OVERTAKE_ERROR_NOT_STARTED => {}
             code => checked(table, code)?,
         }
-        let fresh = Statistics { struct_size: bytes_of::<Statistics>(), ..Statistics::from(totals) };
+        let fresh = Statistics { struct_size, ..totals };
         // SAFETY: the caller's promise.
         unsafe { sized::write(CALL, "statistics", statistics, STATISTICS_BYTES_MIN, &fresh) }
     })

@@ -12,7 +12,7 @@
 //! | `provider.rs` | the table of functions that does the work: the drop-in's, or that of our own layer |
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |
-//! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size, and arrays |
+//! | `sized.rs` | structures that begin with their size, and arrays |
 //! | `arrays/` | arrays, and computations that use them |
 //! | `pipelines/` | pipelines: frames from a producer to a consumer, in stages with buffers |
 //! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
@@ -36,5 +36,4 @@ mod provider;
 pub mod queue;
 mod scope;
 mod sized;
-pub mod statistics;
 pub mod tasks;

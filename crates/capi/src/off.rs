@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::size_of;
 
 use shim::settings::Settings;
-use shim::table::{LogCallback, TABLE_ABI, Table, Totals};
+use shim::statistics::Statistics;
+use shim::table::{LogCallback, TABLE_ABI, Table};
 
 use crate::codes::{OVERTAKE_ERROR_BUFFER_TOO_SMALL, OVERTAKE_ERROR_OFF, OVERTAKE_OK};
 
@@ -116,7 +117,7 @@ unsafe extern "C" fn report(buffer: *mut c_char, size: usize, needed: *mut usize
     OVERTAKE_OK
 }
 
-unsafe extern "C" fn totals(_totals: *mut Totals) -> c_int {
+unsafe extern "C" fn totals(_totals: *mut Statistics) -> c_int {
     OVERTAKE_OK
 }
 

@@ -11,8 +11,9 @@ use hal::{Code, Context, Driver, Nanos, Result};
 use crate::context::{Adopted, Local};
 use crate::lease::{Lease, Owner};
 use crate::process::Process;
+use crate::record::DeviceRecord;
+use crate::trace;
 use crate::uses::Uses;
-use crate::{report, trace};
 
 /// A call that destroys a context waits this long for a thread that is opening the layer there.
 const OPENS_WITHIN: Nanos = Nanos::from_ms(10_000);
@@ -232,7 +233,7 @@ impl Process {
         // Under the lock of the report, so that a report finds the context in one of the two lists, and not in both.
         let mut closed = lock(&self.closed);
         let owner = self.contexts.set_open(|open| open.remove(&context))?;
-        let number = closed.begin(report::Part::of(&owner.lease()));
+        let number = closed.begin(DeviceRecord::of(&owner.lease()));
         drop(closed);
         Some((Parting { owner, streams: self.streams.remove_all(context) }, number))
     }
@@ -273,7 +274,7 @@ struct Parting {
 }
 
 /// The last figures of a closed context.
-type Figures = (report::Part, Option<trace::Part>);
+type Figures = (DeviceRecord, Option<trace::Part>);
 
 impl Parting {
     /// Ends the layer, and returns its last figures. `None` if a thread goes on using it: the layer's own threads have
@@ -282,7 +283,7 @@ impl Parting {
         self.owner.lease().overtake.leave();
         drop(self.streams);
         let local = self.owner.end(host, COMES_TO_REST_WITHIN, Local::is_at_rest)?;
-        Some((report::Part::of(&local), trace::Part::of_closing(&local)))
+        Some((DeviceRecord::of(&local), trace::Part::of_closing(&local)))
     }
 }
 

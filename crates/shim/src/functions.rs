@@ -16,7 +16,8 @@ use crate::lease::Lease;
 use crate::listener::listen;
 use crate::process::{self, Process, Start};
 use crate::settings::Settings;
-use crate::table::{LogCallback, TABLE_ABI, Table, Totals};
+use crate::statistics::Statistics;
+use crate::table::{LogCallback, TABLE_ABI, Table};
 use crate::trouble::{self, Trouble, answer};
 use crate::{choice, copies, observe, report};
 
@@ -377,18 +378,18 @@ unsafe extern "C" fn report_text(buffer: *mut c_char, size: usize, needed: *mut 
     })
 }
 
-unsafe extern "C" fn totals(totals: *mut Totals) -> c_int {
+unsafe extern "C" fn totals(totals: *mut Statistics) -> c_int {
     answer(|| {
         if totals.is_null() {
             return Err(Trouble::invalid("the place for the totals is null"));
         }
         // SAFETY: not null; the caller promises that the size in it is that of the structure.
         let size = unsafe { (*totals).struct_size } as usize;
-        let known = size.min(size_of::<Totals>());
+        let known = size.min(size_of::<Statistics>());
         if known < size_of::<u32>() {
             return Err(Trouble::invalid("set struct_size to sizeof the structure first"));
         }
-        let mut sums = Totals { struct_size: size as u32, ..Totals::default() };
+        let mut sums = Statistics { struct_size: size as u32, ..Statistics::default() };
         report::parts(running()?).iter().for_each(|part| part.add_to(&mut sums));
         // SAFETY: `known` bytes lie within both structures.
         unsafe { std::ptr::copy_nonoverlapping((&raw const sums).cast::<u8>(), totals.cast::<u8>(), known) };

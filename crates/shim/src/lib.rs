@@ -13,7 +13,7 @@
 //! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
 //! | `waits.rs` | threads that wait, with the rule of demand |
 //! | `observe/`, `observed.rs` | watches copies; what was seen of them |
-//! | `report.rs`, `trace.rs` | report and trace, as files |
+//! | `report.rs`, `record.rs`, `trace.rs` | report and trace, as files; the figures of a context |
 //! | `report/live.rs` | the figures while the process runs |
 //! | `verdict.rs`, `help.rs` | the summary of a report, in words; whether overtake helps |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
@@ -38,10 +38,12 @@ mod observe;
 pub mod observed;
 mod passed;
 mod process;
+pub mod record;
 mod report;
 pub mod room;
 mod rules;
 pub mod settings;
+pub mod statistics;
 mod streams;
 pub mod table;
 mod tally;

@@ -9,18 +9,17 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use copies::{ClassSnapshot, Direction, Statistics};
 use hal::locks::lock;
 use os::threads;
 use serde::Serialize;
 
 pub(crate) use closed::Closed;
 
-use crate::context::Local;
 use crate::demand::Rank;
 use crate::help::{Help, help};
 use crate::observed::Observed;
 use crate::process::{CallCount, Process, process, time_of_day};
+use crate::record::{Amount, DeviceRecord, FORMAT, ReasonRecord};
 use crate::verdict::{Finding, verdict};
 
 /// The variable that names the folder for reports.
@@ -28,9 +27,6 @@ const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
 
 /// The time between updates of a report.
 const PERIOD: Duration = Duration::from_millis(500);
-
-/// The version of the format.
-const FORMAT: u32 = 1;
 
 /// The whole report.
 #[derive(Serialize)]
@@ -46,10 +42,10 @@ pub(crate) struct Report {
     is_final: bool,
     state: &'static str,
     deployment: String,
-    devices: Vec<Part>,
+    devices: Vec<DeviceRecord>,
     automatic: Automatic,
     /// Copies that came to no context.
-    passed_on: Vec<PassedOn>,
+    passed_on: Vec<ReasonRecord>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
     verdict: Vec<Finding>,
@@ -67,8 +63,8 @@ pub(crate) struct Report {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Automatic {
     rule: &'static str,
-    first: Class,
-    bulk: Class,
+    first: Amount,
+    bulk: Amount,
     waits: u64,
 }
 
@@ -76,7 +72,7 @@ impl Automatic {
     fn of(process: &Process) -> Automatic {
         let class = |rank| {
             let (copies, bytes) = process.ranked.of(rank).sum();
-            Class { copies, bytes }
+            Amount { copies, bytes }
         };
         let rule = process.settings.options.automatic.name();
         let waits = process.ranked.waits.load(Ordering::Relaxed);
@@ -84,240 +80,23 @@ impl Automatic {
     }
 }
 
-/// The figures of one context, or the sums of several closed ones.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Part {
-    device: i32,
-    name: String,
-    /// Where the system has it, such as `0000:18:00.0`.
-    pci: String,
-    contexts: u64,
-    copies: Copies,
-    moved: Vec<Moved>,
-    passed_on: Vec<PassedOn>,
-    unstaged_bytes: u64,
-    staged_us: u64,
-    guarded: Class,
-    guard_rescues: u64,
-    first_launches: u64,
-    lost: u64,
-    stand_downs: u64,
-    resumptions: u64,
-    on_device: Class,
-    between_devices: Class,
-    chunks: u64,
-    rescues: u64,
-    boosts: u64,
-    errors: u64,
-    stood_down: bool,
-    latencies: Vec<Latency>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Copies {
-    urgent: Class,
-    kernel: Class,
-    engine: Class,
-    staged: Class,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Class {
-    copies: u64,
-    bytes: u64,
-}
-
-/// Copies by direction and way; counted under `copies` and `passed_on` too.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Moved {
-    direction: &'static str,
-    way: &'static str,
-    copies: u64,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct PassedOn {
-    reason: &'static str,
-    copies: u64,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Latency {
-    priority: u8,
-    count: u64,
-    /// Those of several contexts do not add up.
-    p50_us: Option<f64>,
-    p99_us: Option<f64>,
-    max_us: f64,
-    sum_us: f64,
-    /// In the ranges of [`copies::BOUNDS_US`].
-    buckets: [u64; copies::BOUNDS_US.len() + 1],
-}
-
-impl Class {
-    fn add(&mut self, other: Class) {
-        self.copies += other.copies;
-        self.bytes += other.bytes;
-    }
-}
-
-impl Latency {
-    fn add(&mut self, other: &Latency) {
-        if other.count == 0 {
-            return;
-        }
-        let is_first = self.count == 0;
-        self.p50_us = other.p50_us.filter(|_| is_first);
-        self.p99_us = other.p99_us.filter(|_| is_first);
-        self.count += other.count;
-        self.max_us = self.max_us.max(other.max_us);
-        self.sum_us += other.sum_us;
-        self.buckets.iter_mut().zip(other.buckets).for_each(|(sum, count)| *sum += count);
-    }
-}
-
-impl From<&copies::Moved> for Moved {
-    fn from(moved: &copies::Moved) -> Moved {
-        let (direction, class) = (moved.direction.map_or("unknown", Direction::name), moved.class);
-        Moved { direction, way: moved.way, copies: class.copies, bytes: class.bytes }
-    }
-}
-
-impl From<ClassSnapshot> for Class {
-    fn from(class: ClassSnapshot) -> Class {
-        Class { copies: class.copies, bytes: class.bytes }
-    }
-}
-
-impl Part {
-    pub(crate) fn of(local: &Local) -> Part {
-        let statistics = local.overtake.statistics();
-        let latency = |(priority, latency): (&u8, &copies::Latency)| Latency {
-            priority: *priority,
-            count: latency.count,
-            p50_us: Some(latency.p50_us),
-            p99_us: Some(latency.p99_us),
-            max_us: latency.max_us,
-            sum_us: latency.sum_us,
-            buckets: latency.buckets,
-        };
-        let passed_on = |(reason, class): (&copies::copy::Reason, &ClassSnapshot)| PassedOn {
-            reason: reason.name(),
-            copies: class.copies,
-            bytes: class.bytes,
-        };
-        let Statistics { urgent, kernel, engine, staged, .. } = statistics;
-        Part {
-            device: local.device.0,
-            name: local.name.clone(),
-            pci: local.pci.clone(),
-            contexts: 1,
-            copies: Copies {
-                urgent: urgent.into(),
-                kernel: kernel.into(),
-                engine: engine.into(),
-                staged: staged.into(),
-            },
-            moved: statistics.moved.iter().map(Moved::from).collect(),
-            passed_on: statistics.native.iter().map(passed_on).collect(),
-            unstaged_bytes: statistics.unstaged_bytes,
-            staged_us: statistics.staged_us,
-            guarded: statistics.guarded.into(),
-            guard_rescues: statistics.guard_rescues,
-            first_launches: statistics.first_launches,
-            lost: statistics.lost,
-            stand_downs: statistics.stand_downs,
-            resumptions: statistics.resumptions,
-            on_device: statistics.on_device.into(),
-            between_devices: statistics.between_devices.into(),
-            chunks: statistics.chunks,
-            rescues: statistics.rescues,
-            boosts: statistics.boosts,
-            errors: statistics.errors,
-            stood_down: statistics.stood_down,
-            latencies: statistics.latencies.iter().map(latency).collect(),
-        }
-    }
-
-    /// Adds the figures of another context of the same device.
-    fn add(&mut self, other: &Part) {
-        self.contexts += other.contexts;
-        self.copies.urgent.add(other.copies.urgent);
-        self.copies.kernel.add(other.copies.kernel);
-        self.copies.engine.add(other.copies.engine);
-        self.copies.staged.add(other.copies.staged);
-        self.guarded.add(other.guarded);
-        self.on_device.add(other.on_device);
-        self.between_devices.add(other.between_devices);
-        self.unstaged_bytes += other.unstaged_bytes;
-        self.staged_us += other.staged_us;
-        self.guard_rescues += other.guard_rescues;
-        self.first_launches += other.first_launches;
-        self.lost += other.lost;
-        self.stand_downs += other.stand_downs;
-        self.resumptions += other.resumptions;
-        self.chunks += other.chunks;
-        self.rescues += other.rescues;
-        self.boosts += other.boosts;
-        self.errors += other.errors;
-        self.stood_down |= other.stood_down;
-        for passed in &other.passed_on {
-            match self.passed_on.iter_mut().find(|sum| sum.reason == passed.reason) {
-                Some(sum) => (sum.copies, sum.bytes) = (sum.copies + passed.copies, sum.bytes + passed.bytes),
-                None => self.passed_on.push(*passed),
-            }
-        }
-        for moved in &other.moved {
-            match self.moved.iter_mut().find(|sum| (sum.direction, sum.way) == (moved.direction, moved.way)) {
-                Some(sum) => (sum.copies, sum.bytes) = (sum.copies + moved.copies, sum.bytes + moved.bytes),
-                None => self.moved.push(*moved),
-            }
-        }
-        for latency in &other.latencies {
-            match self.latencies.iter_mut().find(|sum| sum.priority == latency.priority) {
-                Some(sum) => sum.add(latency),
-                None => self.latencies.push(*latency),
-            }
-        }
-    }
-
-    /// Adds the counts of this context to the sums.
-    pub(crate) fn add_to(&self, totals: &mut crate::table::Totals) {
-        totals.stood_down |= u32::from(self.stood_down);
-        totals.urgent_copies += self.copies.urgent.copies;
-        totals.urgent_bytes += self.copies.urgent.bytes;
-        totals.kernel_copies += self.copies.kernel.copies;
-        totals.kernel_bytes += self.copies.kernel.bytes;
-        // Staged copies are on the copy engine in pieces.
-        totals.engine_copies += self.copies.engine.copies + self.copies.staged.copies;
-        totals.engine_bytes += self.copies.engine.bytes + self.copies.staged.bytes;
-        totals.passed_on_copies += self.passed_on.iter().map(|class| class.copies).sum::<u64>();
-        totals.passed_on_bytes += self.passed_on.iter().map(|class| class.bytes).sum::<u64>();
-        totals.chunks += self.chunks;
-        totals.rescues += self.rescues;
-        totals.errors += self.errors;
-    }
-}
-
 /// Every context of the process; closed ones are summed up.
-pub(crate) fn parts(process: &Process) -> Vec<Part> {
-    let (mut parts, open): (Vec<Part>, _) = {
+pub(crate) fn parts(process: &Process) -> Vec<DeviceRecord> {
+    let (mut parts, open): (Vec<DeviceRecord>, _) = {
         // Under this lock a context is in exactly one of the two lists.
         let closed = lock(&process.closed);
         (closed.parts().cloned().collect(), process.locals())
     };
-    parts.extend(open.iter().map(|local| Part::of(local)));
+    parts.extend(open.iter().map(|local| DeviceRecord::of(local)));
     parts
 }
 
 /// The same, for a thread that must not wait, summed up by device. `None` while another thread changes the lists.
-pub(crate) fn parts_at_once(process: &Process) -> Option<Vec<Part>> {
+pub(crate) fn parts_at_once(process: &Process) -> Option<Vec<DeviceRecord>> {
     let closed = process.closed.try_lock().ok()?;
     let open = process.locals_at_once()?;
-    let mut sums = BTreeMap::<i32, Part>::new();
-    for part in closed.parts().cloned().chain(open.iter().map(|local| Part::of(local))) {
+    let mut sums = BTreeMap::<i32, DeviceRecord>::new();
+    for part in closed.parts().cloned().chain(open.iter().map(|local| DeviceRecord::of(local))) {
         match sums.get_mut(&part.device) {
             Some(sum) => sum.add(&part),
             None => drop(sums.insert(part.device, part)),
@@ -327,7 +106,7 @@ pub(crate) fn parts_at_once(process: &Process) -> Option<Vec<Part>> {
 }
 
 /// The state of the layer, in words.
-fn state(process: &Process, devices: &[Part]) -> &'static str {
+fn state(process: &Process, devices: &[DeviceRecord]) -> &'static str {
     match () {
         () if !process.settings.options.enabled => "off",
         () if process.is_off() => seen::OBSERVED,

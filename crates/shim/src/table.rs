@@ -3,6 +3,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use crate::statistics::Statistics;
+
 /// The version of the table's meaning. Libraries use no table of another version.
 pub const TABLE_ABI: u32 = 1;
 
@@ -65,8 +67,9 @@ pub struct Table {
     /// Writes the report of this process as JSON with a NUL into `buffer`, and its size into `needed`. For a buffer
     /// that is too small, or null, it writes only the size and returns `BUFFER_TOO_SMALL`.
     pub report: unsafe extern "C" fn(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int,
-    /// Sums over the devices of this process.
-    pub totals: unsafe extern "C" fn(totals: *mut Totals) -> c_int,
+    /// Sums over the devices of this process. Callers set `struct_size` to the size that they know; later fields are
+    /// not written.
+    pub totals: unsafe extern "C" fn(totals: *mut Statistics) -> c_int,
     /// The text of the calling thread's last error; never null, valid until the thread's next error.
     pub last_error: extern "C" fn() -> *const c_char,
     /// The library of the table: `preload`, `shadow`, `audit` or `c`.
@@ -78,35 +81,3 @@ pub struct Table {
 /// A function of the program's for messages. Its arguments are the program's pointer, the level (1 error, 2 warning, 3
 /// info, 4 debug), and the text, NUL-terminated and valid during the call.
 pub type LogCallback = unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char);
-
-/// Sums. Callers set `struct_size` to the size that they know; later fields are not written.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Bytes of the structure that the caller knows.
-    pub struct_size: u32,
-    /// 1 if the layer has stood down to plain copies.
-    pub stood_down: u32,
-    /// Copies that bulk copies yielded to.
-    pub urgent_copies: u64,
-    /// Their bytes.
-    pub urgent_bytes: u64,
-    /// Bulk copies that went by copy kernel.
-    pub kernel_copies: u64,
-    /// Their bytes.
-    pub kernel_bytes: u64,
-    /// Copies that went in chunks: bulk through a channel, and pageable ones through pinned slots.
-    pub engine_copies: u64,
-    /// Their bytes.
-    pub engine_bytes: u64,
-    /// Copies that went to the driver unchanged.
-    pub passed_on_copies: u64,
-    /// Their bytes.
-    pub passed_on_bytes: u64,
-    /// Chunks.
-    pub chunks: u64,
-    /// Rescues by the watchdog.
-    pub rescues: u64,
-    /// Driver calls of the layer that failed; the copy went another way.
-    pub errors: u64,
-}

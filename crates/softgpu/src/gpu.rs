@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use hal::Nanos;
-
 use crate::fault::Fault;
 use crate::host::{HostTurn, Shared};
 use crate::model::{Counts, Deadlock, Live, Outcome, TraceEntry};
@@ -51,12 +49,6 @@ impl SoftGpu {
         SoftGpu { shared: Arc::clone(&self.shared), process, last: Arc::clone(&self.last) }
     }
 
-    /// The number of the process that this handle belongs to; 0 is the first.
-    #[must_use]
-    pub fn process_number(&self) -> usize {
-        self.process
-    }
-
     /// The parameters that it was built with.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
@@ -86,12 +78,6 @@ impl SoftGpu {
     #[must_use]
     pub fn deadlock(&self) -> Option<Deadlock> {
         self.shared.lock().deadlock.clone()
-    }
-
-    /// The device's time: that of the thread that is furthest behind. It is never ahead of the caller's.
-    #[must_use]
-    pub fn device_now(&self) -> Nanos {
-        Nanos(self.shared.lock().model.now)
     }
 
     /// The number of nodes of a captured graph; `None` for any other handle.

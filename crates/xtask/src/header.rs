@@ -47,7 +47,7 @@ pub mod generator {
     const SOURCES: [&str; 29] = [
         "exports.rs",
         "codes.rs",
-        "statistics.rs",
+        "../../shim/src/statistics.rs",
         "copies.rs",
         "queue.rs",
         "tasks/patience.rs",

@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use os::board;
 use shim::live;
+use shim::record::FORMAT;
 
-use crate::run::reports::record::{FORMAT, ProcessRecord};
+use crate::run::reports::record::ProcessRecord;
 
 /// Twice a second is usual. A process that is stopped, or has executed another program, writes no more.
 const SILENT_AFTER: Duration = Duration::from_secs(5);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use shim::live::BOUNDS_US;
+use shim::record::{Buckets, DeviceRecord};
 
 use super::files::Process;
 use super::link;
-use crate::run::reports::record::{Buckets, DeviceRecord};
 
 /// The ways of copies, in the order in which they are shown.
 pub const WAYS: [&str; 5] = ["urgent", "kernel", "engine", "staged", "native"];
@@ -124,7 +124,7 @@ impl Reading {
     fn of(at_ms: u64, device: &DeviceRecord) -> Reading {
         let sum = |named: &dyn Fn(&str, &str) -> bool| {
             let moved = device.moved.iter().filter(|moved| named(&moved.direction, &moved.way));
-            moved.map(|moved| moved.amount.bytes).sum()
+            moved.map(|moved| moved.bytes).sum()
         };
         let mut waits = Buckets::default();
         // The lowest priority is that of bulk.

@@ -13,10 +13,10 @@ use console::failure::{Failure, Result};
 use console::output;
 use measure::args::seconds;
 use shim::live::BOUNDS_US;
+use shim::record::{DeviceRecord, LatencyRecord, MovedRecord};
 
 use super::files::{Process, processes};
 use super::{link, serve};
-use crate::run::reports::record::{DeviceRecord, LatencyRecord};
 
 const AFTER_HELP: &str = "\
 Without options the text is printed once. With --file it is rewritten for node_exporter's textfile collector, whose
@@ -107,13 +107,13 @@ pub fn text(processes: &[Process]) -> String {
     head(&mut text, &PROCESSES);
     line(&mut text, PROCESSES.0, "", processes.len());
     let devices: Vec<(String, &DeviceRecord)> = processes.iter().flat_map(devices).collect();
-    type Amount = fn(&crate::run::reports::record::Amount) -> u64;
-    for (metric, amount) in [(COPIES, (|its| its.copies) as Amount), (BYTES, |its| its.bytes)] {
+    type Amount = fn(&MovedRecord) -> u64;
+    for (metric, amount) in [(COPIES, (|moved| moved.copies) as Amount), (BYTES, |moved| moved.bytes)] {
         head(&mut text, &metric);
         for (labels, device) in &devices {
             for moved in &device.moved {
                 let labels = format!("{labels},direction={},way={}", quoted(&moved.direction), quoted(&moved.way));
-                line(&mut text, metric.0, &labels, amount(&moved.amount));
+                line(&mut text, metric.0, &labels, amount(moved));
             }
         }
     }
@@ -121,7 +121,7 @@ pub fn text(processes: &[Process]) -> String {
     for (labels, device) in &devices {
         for passed in &device.passed_on {
             let labels = format!("{labels},reason={}", quoted(&passed.reason));
-            line(&mut text, NATIVE.0, &labels, passed.amount.copies);
+            line(&mut text, NATIVE.0, &labels, passed.copies);
         }
     }
     head(&mut text, &WAITS);

@@ -8,10 +8,11 @@ use std::time::Instant;
 use serde::Serialize;
 use shim::help::Help;
 use shim::observed::Observed;
+use shim::record::FORMAT;
 
 use super::args::RunArguments;
 use super::comparison::{Round, Sample, judge, table};
-use super::reports::{FORMAT, Folder, Target, Total};
+use super::reports::{Folder, Target, Total};
 use super::supervise::{Ending, supervise};
 use super::unseen::Looks;
 use super::variables::{Changes, OBSERVE, REPORT_FOLDER};

@@ -1,23 +1,14 @@
 //! `overtake bench` as a user runs it, on the software GPU, with the least time that gives every row a figure.
 
-use crate::common::{Folder, succeed};
-use crate::measured::{bench, bench_with, number, row, rows};
+use crate::common::Folder;
+use crate::measured::{bench, bench_in, bench_with, number, row, rows};
 use serde_json::Value;
 
 #[test]
 fn latency_compares_methods_with_both_references() {
-    let arguments = [
-        "latency",
-        "--direction",
-        "h2d",
-        "--seconds",
-        "0.2",
-        "--bulk-bytes",
-        "64M",
-        "--methods",
-        "native,native+priority,chunks,engine/hold,engine/bracket,engine/atomics,kernel/hold,express,express+chunks",
-    ];
-    let run = bench("latency", &arguments);
+    let arguments = "latency --direction h2d --seconds 0.2 --bulk-bytes 64M --methods native,native+priority,chunks,\
+                     engine/hold,engine/bracket,engine/atomics,kernel/hold,express,express+chunks";
+    let run = bench("latency", arguments);
     assert_eq!(rows(&run).len(), 12);
     let times = |method: &str| number(row(&run, method), "p50_us") / number(row(&run, method), "idle_p50_us");
     assert!(times("native") > 50.0 && times("engine/hold") < 10.0 && times("kernel/hold") < 2.0, "{run}");
@@ -31,20 +22,7 @@ fn latency_compares_methods_with_both_references() {
 
 #[test]
 fn a_burst_is_one_sample() {
-    let arguments = [
-        "burst",
-        "--direction",
-        "h2d",
-        "--seconds",
-        "0.2",
-        "--bulk-bytes",
-        "64M",
-        "--methods",
-        "kernel/hold",
-        "--burst",
-        "16",
-    ];
-    let run = bench("burst", &arguments);
+    let run = bench("burst", "burst --direction h2d --seconds 0.2 --bulk-bytes 64M --methods kernel/hold --burst 16");
     let (idle, ours) = (row(&run, "idle"), row(&run, "kernel/hold"));
     assert_eq!(ours["burst"], 16);
     assert!(number(idle, "p50_us") > 40.0, "16 copies take longer than one: {idle}");
@@ -53,7 +31,7 @@ fn a_burst_is_one_sample() {
 
 #[test]
 fn overhead_reports_the_cost_of_a_call() {
-    let run = bench("overhead", &["overhead", "--direction", "h2d", "--seconds", "0.2", "--bulk-bytes", "64M"]);
+    let run = bench("overhead", "overhead --direction h2d --seconds 0.2 --bulk-bytes 64M");
     let call = |method: &str| {
         let its = |row: &&Value| row["method"] == method && row["call_ns"].is_number();
         number(rows(&run).iter().find(its).unwrap(), "call_ns")
@@ -65,18 +43,8 @@ fn overhead_reports_the_cost_of_a_call() {
 
 #[test]
 fn bandwidth_by_size() {
-    let arguments = [
-        "bandwidth",
-        "--direction",
-        "d2h",
-        "--seconds",
-        "0.2",
-        "--bulk-bytes",
-        "1M,64M",
-        "--methods",
-        "engine/hold,kernel/hold",
-    ];
-    let run = bench("bandwidth", &arguments);
+    let arguments = "bandwidth --direction d2h --seconds 0.2 --bulk-bytes 1M,64M --methods engine/hold,kernel/hold";
+    let run = bench("bandwidth", arguments);
     assert_eq!(rows(&run).len(), 6);
     assert!(rows(&run).iter().all(|row| number(row, "bulk_gbps") <= number(row, "raw_gbps") * 1.001), "{run}");
 }
@@ -85,9 +53,8 @@ fn bandwidth_by_size() {
 fn pairs_are_measured_and_written_as_a_matrix() {
     let (folder, devices) = (Folder::new("pairs"), [("OVERTAKE_SOFT_DEVICES", "2")]);
     let csv = folder.path().join("pairs.csv");
-    let common = ["--backend", "soft", "--quiet", "bench", "bandwidth", "--pairs", "--bulk-bytes", "64M"];
-    let arguments = [&common[..], &["--json", "-", "--csv", csv.to_str().unwrap()]].concat();
-    let run: Value = serde_json::from_str(&succeed(&folder, &arguments, &devices).0).unwrap();
+    let out = bench_in(&folder, "bandwidth --pairs --bulk-bytes 64M --json - --csv pairs.csv", &devices);
+    let run: Value = serde_json::from_str(&out).unwrap();
     let pairs = run["pairs"].as_array().unwrap();
     let of = |from: i64, to: i64, figure: &str| {
         let pair = pairs.iter().find(|pair| pair["from"] == from && pair["to"] == to).unwrap();
@@ -103,9 +70,8 @@ fn pairs_are_measured_and_written_as_a_matrix() {
 #[test]
 fn an_urgent_copy_between_devices_passes_bulk() {
     let folder = Folder::new("peers");
-    let common = ["--backend", "soft", "--quiet", "bench", "peers", "--seconds", "0.2"];
-    let arguments = [&common[..], &["--bulk-bytes", "256M", "--json", "-"]].concat();
-    let (out, _) = succeed(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", "2")]);
+    let arguments = "peers --seconds 0.2 --bulk-bytes 256M --json -";
+    let out = bench_in(&folder, arguments, &[("OVERTAKE_SOFT_DEVICES", "2")]);
     let run: Value = serde_json::from_str(&out).unwrap();
     let methods = ["idle", "raw", "native", "native+priority", "engine/hold", "kernel/hold", "native again"];
     assert_eq!(rows(&run).iter().map(|row| row["method"].as_str().unwrap()).collect::<Vec<_>>(), methods);
@@ -120,41 +86,17 @@ fn an_urgent_copy_between_devices_passes_bulk() {
 
 #[test]
 fn latency_follows_priority() {
-    let arguments = [
-        "latency",
-        "--priorities",
-        "3",
-        "--direction",
-        "h2d",
-        "--seconds",
-        "0.1",
-        "--bulk-bytes",
-        "64M",
-        "--high-bytes",
-        "1M",
-        "--methods",
-        "kernel/hold",
-    ];
-    let run = bench("priorities", &arguments);
+    let arguments = "latency --priorities 3 --direction h2d --seconds 0.1 --bulk-bytes 64M --high-bytes 1M \
+                     --methods kernel/hold";
+    let run = bench("priorities", arguments);
     let of = |priority: u64| number(rows(&run).iter().find(|row| row["priority"] == priority).unwrap(), "p50_us");
     assert!(of(3) < of(2) && of(2) < of(1), "{run}");
 }
 
 #[test]
 fn endless_urgent_copies_leave_bulk_something() {
-    let arguments = [
-        "latency",
-        "--endless",
-        "--direction",
-        "d2h",
-        "--seconds",
-        "0.6",
-        "--high-bytes",
-        "1M",
-        "--methods",
-        "engine/hold",
-    ];
-    let run = bench_with("endless", &arguments, &[("OVERTAKE_UNLISTED", "bulk_share=0.2")]);
+    let arguments = "latency --endless --direction d2h --seconds 0.6 --high-bytes 1M --methods engine/hold";
+    let run = bench_with("endless", arguments, &[("OVERTAKE_UNLISTED", "bulk_share=0.2")]);
     let row = row(&run, "engine/hold");
     assert_eq!(row["share_configured"], 0.2);
     let got = number(row, "bulk_gbps") / number(row, "raw_gbps");
@@ -164,30 +106,15 @@ fn endless_urgent_copies_leave_bulk_something() {
 #[test]
 fn methods_that_cannot_be_measured_are_left_out_with_a_note() {
     let folder = Folder::new("left-out");
-    let arguments = [
-        "--backend",
-        "soft",
-        "--quiet",
-        "bench",
-        "latency",
-        "--direction",
-        "h2d",
-        "--seconds",
-        "0.1",
-        "--bulk-bytes",
-        "16M",
-        "--methods",
-        "engine/hold",
-    ];
-    let (out, _) = succeed(&folder, &arguments, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
+    let arguments = "latency --direction h2d --seconds 0.1 --bulk-bytes 16M --methods engine/hold";
+    let out = bench_in(&folder, arguments, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
     assert!(out.contains("note: engine/hold is left out: "), "{out}");
     assert!(!out.contains("\nh2d        engine/hold"), "{out}");
 }
 
 #[test]
 fn tasks_are_measured_against_streams_by_hand() {
-    let arguments = ["tasks", "--parts", "chains,ends", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "16M"];
-    let run = bench("tasks", &arguments);
+    let run = bench("tasks", "tasks --parts chains,ends --seconds 0.5 --rounds 1 --bulk-bytes 16M");
     let by_hand = |method: &str| number(&row(&run, method)["ratio"], "median");
     assert!(by_hand("one stream") > 2.0, "eight streams are faster than one: {run}");
     assert!(by_hand("dispatcher") < 1.5, "{run}");
@@ -203,8 +130,7 @@ fn tasks_are_measured_against_streams_by_hand() {
 
 #[test]
 fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
-    let arguments = ["tasks", "--parts", "arming", "--seconds", "1", "--rounds", "1", "--bulk-bytes", "16M"];
-    let run = bench("arming", &arguments);
+    let run = bench("arming", "tasks --parts arming --seconds 1 --rounds 1 --bulk-bytes 16M");
     for direction in ["h2d", "d2h"] {
         let share = |phase: &str| {
             let its = |row: &&Value| row["method"] == phase && row["direction"] == direction;
@@ -218,7 +144,7 @@ fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
 
 #[test]
 fn graphs_lie_between_their_bound_and_one_computation_after_the_other() {
-    let run = bench("graph", &["graph", "--parts", "programs", "--seconds", "0.1", "--rounds", "1", "--bytes", "4M"]);
+    let run = bench("graph", "graph --parts programs --seconds 0.1 --rounds 1 --bytes 4M");
     for program in ["VEC", "BS", "IMG", "ML", "HITS", "DL"] {
         let of = |method: &str| {
             let is_it = |row: &&Value| row["method"] == method && row["setting"] == program;
@@ -235,8 +161,7 @@ fn graphs_lie_between_their_bound_and_one_computation_after_the_other() {
 
 #[test]
 fn graphs_make_the_right_bytes() {
-    let arguments = ["graph", "--parts", "programs", "--seconds", "0.1", "--rounds", "1", "--bytes", "64K", "--check"];
-    let run = bench("graph-check", &arguments);
+    let run = bench("graph-check", "graph --parts programs --seconds 0.1 --rounds 1 --bytes 64K --check");
     let compared: Vec<&Value> = rows(&run).iter().filter(|row| !row["checked"].is_null()).collect();
     assert_eq!(compared.len(), 6 * 4);
     assert!(compared.iter().all(|row| row["checked"] == 1 && row["wrong"] == 0), "{run}");
@@ -246,10 +171,11 @@ fn graphs_make_the_right_bytes() {
 fn programs_in_parts_are_faster_on_several_devices_than_on_one() {
     for (devices, bytes, least_gain) in [("2", "4M", 1.5), ("4", "4M", 2.0), ("8", "16M", 4.5)] {
         let folder = Folder::new(&format!("graph-devices-{devices}"));
-        let part = ["bench", "graph", "--parts", "devices", "--bytes", bytes, "--seconds", "0.1", "--rounds", "1"];
-        let among = ["--devices", devices, "--selections", "round-robin,min-transfer-size", "--json", "-"];
-        let arguments = [&["--backend", "soft", "--quiet"], &part[..], &among].concat();
-        let (out, _) = succeed(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", devices)]);
+        let arguments = format!(
+            "graph --parts devices --bytes {bytes} --seconds 0.1 --rounds 1 --devices {devices} \
+             --selections round-robin,min-transfer-size --json -"
+        );
+        let out = bench_in(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", devices)]);
         let run: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(rows(&run).len(), 5 * 4, "one device twice, and the two selections: {run}");
         let row = |method: &str, program: &str| {
@@ -268,8 +194,7 @@ fn programs_in_parts_are_faster_on_several_devices_than_on_one() {
 
 #[test]
 fn an_urgent_computation_overtakes_the_bulk_of_its_graph() {
-    let arguments = ["graph", "--parts", "urgent", "--bulk-bytes", "64M", "--seconds", "0.2", "--rounds", "1"];
-    let run = bench("graph-urgent", &arguments);
+    let run = bench("graph-urgent", "graph --parts urgent --bulk-bytes 64M --seconds 0.2 --rounds 1");
     let by_idle = |method: &str| number(&row(&run, method)["ratio"], "median");
     assert!(by_idle("graph") < 1.3, "{run}");
     assert!(by_idle("no priority") > 2.0 * by_idle("graph"), "{run}");
@@ -283,8 +208,8 @@ fn an_urgent_computation_overtakes_the_bulk_of_its_graph() {
 
 #[test]
 fn pageable_compares_the_driver_with_staging() {
-    let arguments = ["pageable", "--sizes", "64K,8M", "--bulk-bytes", "16M", "--rounds", "2", "--seconds", "0.2"];
-    let run = bench("pageable", &[&arguments[..], &["--set", "staging_threads=6"]].concat());
+    let arguments = "pageable --sizes 64K,8M --bulk-bytes 16M --rounds 2 --seconds 0.2 --set staging_threads=6";
+    let run = bench("pageable", arguments);
     for direction in ["h2d", "d2h"] {
         let of = |method: &str, bytes: u64, setting: &str| {
             let is_it = |row: &&Value| {

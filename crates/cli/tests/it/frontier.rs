@@ -1,37 +1,15 @@
 //! `overtake bench latency` over the scale of wait budgets, and behind bulk that always has copies queued.
 
-use crate::common::{Folder, succeed};
-use crate::measured::{bench, number, row, rows};
+use crate::common::Folder;
+use crate::measured::{bench, bench_in, number, row, rows};
 use serde_json::Value;
 
 #[test]
 fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
     let folder = Folder::new("frontier");
-    let arguments = [
-        "--backend",
-        "soft",
-        "--quiet",
-        "bench",
-        "latency",
-        "--frontier",
-        "--direction",
-        "d2h",
-        "--seconds",
-        "0.2",
-        "--bulk-bytes",
-        "64M",
-        "--methods",
-        "engine/hold",
-        "--chunk-us",
-        "20,80",
-        "--svg",
-        "f.svg",
-        "--html",
-        "f.html",
-        "--json",
-        "f.json",
-    ];
-    let (out, _) = succeed(&folder, &arguments, &[]);
+    let arguments = "latency --frontier --direction d2h --seconds 0.2 --bulk-bytes 64M --methods engine/hold \
+                     --chunk-us 20,80 --svg f.svg --html f.html --json f.json";
+    let out = bench_in(&folder, arguments, &[]);
     assert!(out.contains("chunk_us=20") && out.contains("written: f.svg"), "{out}");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("f.svg").contains("engine/hold") && read("f.html").contains("<table>"));
@@ -45,9 +23,9 @@ fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
 /// Bulk that always has a copy queued in its stream keeps the engine for good. Overtake passes it as any other.
 #[test]
 fn a_queue_of_bulk_starves_urgent_copies_of_cuda_alone() {
-    let methods = "native+priority,native+queue,overtake";
-    let arguments = ["latency", "--direction", "h2d", "--seconds", "0.2", "--bulk-bytes", "16M", "--methods", methods];
-    let run = bench("queue", &arguments);
+    let arguments = "latency --direction h2d --seconds 0.2 --bulk-bytes 16M \
+                     --methods native+priority,native+queue,overtake";
+    let run = bench("queue", arguments);
     let starved = |method| (row(&run, method)["starved"].as_u64().unwrap_or(0), number(row(&run, method), "samples"));
     let (waiting, all) = starved("native+queue");
     assert!(waiting > 0 && waiting as f64 == all, "{run}");
@@ -58,19 +36,7 @@ fn a_queue_of_bulk_starves_urgent_copies_of_cuda_alone() {
 /// Overtake as it is: a wait for urgent copies gives bulk its rate.
 #[test]
 fn the_frontier_has_both_ends_of_the_scale_of_wait_budgets() {
-    let arguments = [
-        "latency",
-        "--frontier",
-        "--direction",
-        "d2h",
-        "--seconds",
-        "0.5",
-        "--bulk-bytes",
-        "2M",
-        "--methods",
-        "overtake",
-    ];
-    let run = bench("budgets", &arguments);
+    let run = bench("budgets", "latency --frontier --direction d2h --seconds 0.5 --bulk-bytes 2M --methods overtake");
     let at = |setting: &str| {
         let found = rows(&run).iter().find(|row| row["setting"] == setting);
         found.map(|row| (number(row, "p50_us"), number(row, "bulk_gbps"))).unwrap_or_else(|| panic!("{setting}: {run}"))

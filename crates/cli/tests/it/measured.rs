@@ -7,14 +7,14 @@ use crate::common::{Folder, succeed};
 pub const FIELDS: &str = "method transport emulation direction high_bytes bulk_bytes chunk_bytes samples idle_p50_us \
                       idle_p99_us p50_us p90_us p99_us max_us bulk_gbps raw_gbps rescues";
 
-pub fn bench(name: &str, arguments: &[&str]) -> Value {
-    bench_with(name, arguments, &[])
+/// Runs `overtake bench` with this line of arguments.
+pub fn bench(name: &str, line: &str) -> Value {
+    bench_with(name, line, &[])
 }
 
-pub fn bench_with(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
+pub fn bench_with(name: &str, line: &str, variables: &[(&str, &str)]) -> Value {
     let folder = Folder::new(name);
-    let all = [&["--backend", "soft", "--quiet", "bench"], arguments, &["--json", "-"]].concat();
-    let (out, _) = succeed(&folder, &all, variables);
+    let out = bench_in(&folder, &format!("{line} --json -"), variables);
     let run: Value = serde_json::from_str(&out).unwrap();
     for row in rows(&run) {
         assert!(FIELDS.split(' ').all(|field| row.get(field).is_some()), "{row}");
@@ -25,6 +25,12 @@ pub fn bench_with(name: &str, arguments: &[&str], variables: &[(&str, &str)]) ->
     let (told, _) = succeed(&folder, &["report", "run.json"], &[]);
     assert_eq!(told, format!("overtake-report.html: 1 run, {} rows\n", rows(&run).len()));
     run
+}
+
+/// The same in that folder: its output as it is.
+pub fn bench_in(folder: &Folder, line: &str, variables: &[(&str, &str)]) -> String {
+    let all: Vec<&str> = ["--backend", "soft", "--quiet", "bench"].into_iter().chain(line.split(' ')).collect();
+    succeed(folder, &all, variables).0
 }
 
 pub fn rows(run: &Value) -> &Vec<Value> {

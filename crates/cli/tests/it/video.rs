@@ -1,35 +1,30 @@
 //! `overtake bench video` as a user runs it, on the software GPU in virtual time.
 
-use crate::common::{Folder, overtake, succeed};
+use crate::common::{Folder, overtake};
+use crate::measured::{bench_in, number, rows};
 use serde_json::Value;
 
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 const COPY_QUEUES: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
+/// The rest of a command with more cameras than the link carries.
+const OVERLOAD: &str = "--background model --seconds 0.175 --methods pipeline";
+
 /// Two kinds of cameras beside every background at once.
-const FIVE: [&str; 8] =
-    ["--stream", "4x1080p120:nv12", "--stream", "4k60:nv12", "--background", "all", "--seconds", "0.1"];
+const FIVE: &str = "--stream 4x1080p120:nv12 --stream 4k60:nv12 --background all --seconds 0.1";
 
-fn bench(name: &str, arguments: &[&str]) -> Value {
-    let all = [&["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1"], arguments, &["--json", "-"]];
-    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), &[]).0).unwrap()
-}
-
-fn rows(run: &Value) -> &Vec<Value> {
-    run["rows"].as_array().unwrap()
+fn bench(name: &str, line: &str) -> Value {
+    let out = bench_in(&Folder::new(name), &format!("video --rounds 1 {line} --json -"), &[]);
+    serde_json::from_str(&out).unwrap()
 }
 
 fn of<'a>(run: &'a Value, method: &'a str) -> impl Iterator<Item = &'a Value> {
     rows(run).iter().filter(move |row| row["method"] == method)
 }
 
-fn number(row: &Value, name: &str) -> f64 {
-    row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"))
-}
-
 #[test]
 fn pictures_of_tasks_are_there_in_time() {
-    let run = bench("video", &["--seconds", "0.4", "--bulk-bytes", "64M"]);
+    let run = bench("video", "--seconds 0.4 --bulk-bytes 64M");
     let names: Vec<&str> = rows(&run).iter().filter_map(|row| row["method"].as_str()).collect();
     let ours = ["copies", "dispatcher", "pipeline", "template"];
     assert_eq!(
@@ -53,8 +48,7 @@ fn pictures_of_tasks_are_there_in_time() {
 /// are late or skipped, and the whole stack has none.
 #[test]
 fn the_stack_is_in_time_beside_everything() {
-    let arguments = [&FIVE[..], &["--methods", "native+priority,pipeline"]].concat();
-    let run = bench("video-all", &arguments);
+    let run = bench("video-all", &format!("{FIVE} --methods native+priority,pipeline"));
     let kinds: Vec<&Value> = of(&run, "pipeline").map(|row| &row["stream"]).collect();
     assert_eq!(kinds, ["4x1080p120:nv12", "1x4k60:nv12"]);
     for ours in of(&run, "pipeline") {
@@ -76,33 +70,31 @@ fn the_stack_is_in_time_beside_everything() {
 /// queues where pictures tolerate chunks, which keep one each.
 #[test]
 fn the_driver_is_asked_for_more_queues() {
-    let measure = |name: &str, arguments: &[&str], variables: &[(&str, &str)]| {
+    let measure = |name: &str, line: &str, variables: &[(&str, &str)]| {
         let folder = Folder::new(name);
-        let all = [&["--backend", "soft", "bench", "video", "--json", "run.json", "--rounds", "1"], arguments].concat();
-        let (text, _) = succeed(&folder, &all, variables);
+        let text = bench_in(&folder, &format!("video --json run.json --rounds 1 {line}"), variables);
         let run: Value = serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
         let missed: f64 = rows(&run).iter().filter_map(|row| row["missed"].as_f64()).sum();
         let environment = &run["header"]["environment"];
         let recorded = [QUEUES, COPY_QUEUES].map(|name| environment[name].as_str().map(str::to_owned));
         (recorded, missed, text)
     };
-    let five = [&FIVE[..], &["--methods", "dispatcher"]].concat();
+    let five = format!("{FIVE} --methods dispatcher");
     let (recorded, missed, text) = measure("video-queues", &five, &[]);
     assert_eq!((recorded, missed), ([Some("32".to_owned()), Some("4".to_owned())], 0.0), "{text}");
     assert!(text.contains(&format!("{QUEUES}=32 was set for this run")) && !text.contains("shared"), "{text}");
     let (recorded, missed, text) = measure("video-six", &five, &[(QUEUES, "6")]);
     assert_eq!(recorded, [Some("6".to_owned()), None], "{text}");
     assert!(missed > 0.0 && text.contains("streams with kernels shared theirs"), "{text}");
-    let tolerant = ["--stream", "360p60:nv12", "--methods", "pipeline", "--tolerance-us", "150", "--seconds", "0.1"];
-    let (recorded, missed, text) = measure("video-tolerant", &tolerant, &[]);
+    let tolerant = "--stream 360p60:nv12 --methods pipeline --tolerance-us 150 --seconds 0.1";
+    let (recorded, missed, text) = measure("video-tolerant", tolerant, &[]);
     assert_eq!((recorded, missed), ([Some("32".to_owned()), Some("16".to_owned())], 0.0), "{text}");
 }
 
 /// Cameras are added until one is late: plain streams carry fewer than pipelines, which carry all five.
 #[test]
 fn the_load_is_raised_to_the_first_miss() {
-    let arguments = ["--stream", "5x4k60:rgba", "--methods", "native+priority,pipeline", "--seconds", "0.4", "--raise"];
-    let run = bench("video-raise", &arguments);
+    let run = bench("video-raise", "--stream 5x4k60:rgba --methods native+priority,pipeline --seconds 0.4 --raise");
     let carried = |method| {
         let rows: Vec<&Value> = of(&run, method).collect();
         rows.iter().enumerate().for_each(|(index, row)| {
@@ -126,8 +118,8 @@ fn the_load_is_raised_to_the_first_miss() {
 #[test]
 fn the_same_seed_gives_the_same_json() {
     let measure = |seed: &str, methods: &str| {
-        let arguments = ["--stream", "2x1080p240:nv12", "--background", "all", "--seconds", "0.1"];
-        bench("video-again", &[&arguments[..], &["--seed", seed, "--methods", methods]].concat())
+        let arguments = "--stream 2x1080p240:nv12 --background all --seconds 0.1";
+        bench("video-again", &format!("{arguments} --seed {seed} --methods {methods}"))
     };
     let [one, two] = [(); 2].map(|()| measure("3", "native,copies,pipeline"));
     assert_eq!(one.to_string(), two.to_string());
@@ -139,8 +131,7 @@ fn the_same_seed_gives_the_same_json() {
 /// Each background by itself: it makes progress beside the cameras.
 #[test]
 fn every_background_goes_on() {
-    let arguments = ["--background", "model,transcode,offload", "--methods", "pipeline", "--seconds", "0.1"];
-    let run = bench("video-each", &arguments);
+    let run = bench("video-each", "--background model,transcode,offload --methods pipeline --seconds 0.1");
     let settings: Vec<&Value> = of(&run, "pipeline").map(|row| &row["setting"]).collect();
     assert_eq!(settings, ["model", "transcode", "offload"]);
     for row in of(&run, "pipeline") {
@@ -152,8 +143,7 @@ fn every_background_goes_on() {
 #[test]
 fn every_byte_is_right() {
     for stream in ["2x360p240:nv12", "360p240:rgba"] {
-        let arguments = ["--check", "--stream", stream, "--background", "offload", "--seconds", "0.1"];
-        let run = bench("video-bytes", &arguments);
+        let run = bench("video-bytes", &format!("--check --stream {stream} --background offload --seconds 0.1"));
         for row in rows(&run).iter().filter(|row| row["method"] != "raw") {
             assert_eq!((&row["checked"], &row["wrong"]), (&row["samples"], &0.into()), "{row}");
             assert!(number(row, "checked") >= 6.0, "{row}");
@@ -171,9 +161,8 @@ fn pictures_come_from_files() {
     let film = [&b"YUV4MPEG2 W640 H360 F30:1 C420jpeg\nFRAME\n"[..], &light, &colour].concat();
     std::fs::write(folder.path().join("film.y4m"), film).unwrap();
     for (name, methods) in [("film.yuv", "window,pipeline"), ("film.y4m", "template")] {
-        let camera = ["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1", "--stream", "360p60:nv12"];
-        let rest = ["--frames", name, "--background", "offload", "--seconds", "0.1", "--json", "-"];
-        let (json, _) = succeed(&folder, &[&camera[..], &rest, &["--methods", methods]].concat(), &[]);
+        let camera = "video --rounds 1 --stream 360p60:nv12 --background offload --seconds 0.1 --json -";
+        let json = bench_in(&folder, &format!("{camera} --frames {name} --methods {methods}"), &[]);
         let run: Value = serde_json::from_str(&json).unwrap();
         for row in rows(&run).iter().filter(|row| row["method"] != "raw") {
             assert_eq!((&row["checked"], &row["wrong"]), (&row["samples"], &0.into()), "{row}");
@@ -203,7 +192,7 @@ fn the_cameras_that_the_plan_admits_are_carried() {
     let bounds: Vec<f64> = (1..=16).map_while(|count| bound_us(pictures, count, 0)).collect();
     let (admitted, streams) = (bounds.len(), format!("{}x{pictures}", bounds.len() + 2));
     assert!((2..15).contains(&admitted), "{bounds:?}");
-    let run = bench("video-admitted", &["--stream", &streams, "--methods", "pipeline", "--seconds", "0.3", "--raise"]);
+    let run = bench("video-admitted", &format!("--stream {streams} --methods pipeline --seconds 0.3 --raise"));
     let steps: Vec<&Value> = of(&run, "pipeline").collect();
     assert!(steps.len() >= admitted, "{run}");
     for (row, bound) in steps.iter().zip(&bounds) {
@@ -217,8 +206,8 @@ fn the_cameras_that_the_plan_admits_are_carried() {
 /// picture is later than the bound of the plan.
 #[test]
 fn short_bulk_keeps_its_rate_beside_pictures_that_tolerate_its_turns() {
-    let rest = ["--tolerance-us", "150", "--bulk-bytes", "4M", "--methods", "pipeline", "--seconds", "0.6"];
-    let run = bench("video-short", &[&["--stream", "3x4k60:rgba"], &rest[..]].concat());
+    let arguments = "--stream 3x4k60:rgba --tolerance-us 150 --bulk-bytes 4M --methods pipeline --seconds 0.6";
+    let run = bench("video-short", arguments);
     let row = of(&run, "pipeline").next().unwrap();
     let together = number(row, "bulk_gbps") + number(row, "urgent_gbps");
     assert!(together >= 0.95 * number(row, "raw_gbps"), "{row}");
@@ -230,10 +219,9 @@ fn short_bulk_keeps_its_rate_beside_pictures_that_tolerate_its_turns() {
 /// the work of one of each camera at most, so each has four periods.
 #[test]
 fn an_overload_by_half_is_dropped_evenly_or_waits() {
-    let cameras = ["--stream", "4k150:rgba"].repeat(16);
     let overload = |behind: &str| {
-        let rest = ["--background", "model", "--seconds", "0.175", "--methods", "pipeline", "--deadline", "4"];
-        bench(&format!("video-{behind}"), &[&cameras[..], &rest, &["--behind", behind]].concat())
+        let arguments = format!("{}{OVERLOAD} --deadline 4 --behind {behind}", "--stream 4k150:rgba ".repeat(16));
+        bench(&format!("video-{behind}"), &arguments)
     };
     let run = overload("latest-only");
     let dropped: Vec<f64> = of(&run, "pipeline").map(|row| number(&row["dropped"], "replaced")).collect();
@@ -254,10 +242,10 @@ fn an_overload_by_half_is_dropped_evenly_or_waits() {
 /// The same with an admission of four pictures at once: each has two periods in place of four, and as many come.
 #[test]
 fn an_admission_makes_an_overload_short() {
-    let cameras = ["--stream", "4k150:rgba"].repeat(16);
     let overload = |places: &str, periods: &str| {
-        let rest = ["--background", "model", "--seconds", "0.175", "--methods", "pipeline", "--deadline", periods];
-        bench(&format!("video-at-once-{places}"), &[&cameras[..], &rest, &["--at-once", places]].concat())
+        let cameras = "--stream 4k150:rgba ".repeat(16);
+        let arguments = format!("{cameras}{OVERLOAD} --deadline {periods} --at-once {places}");
+        bench(&format!("video-at-once-{places}"), &arguments)
     };
     let of_all = |run: &Value, name: &str| of(run, "pipeline").map(|row| number(row, name)).collect::<Vec<f64>>();
     let (free, admitted) = (overload("0", "4"), overload("4", "2"));
@@ -275,9 +263,8 @@ fn an_admission_makes_an_overload_short() {
 /// The slowest frames are told with the time of each of their stages, which together are their latency.
 #[test]
 fn slow_frames_tell_their_stages() {
-    let arguments =
-        ["--stream", "2x1080p120:nv12", "--seconds", "0.3", "--methods", "pipeline,template", "--slow", "3"];
-    let run = bench("video-slow", &arguments);
+    let arguments = "--stream 2x1080p120:nv12 --seconds 0.3 --methods pipeline,template --slow 3";
+    let run = bench("video-slow", arguments);
     assert!(of(&run, "native").chain(of(&run, "raw")).all(|row| row["slow"].is_null()), "{run}");
     for method in ["pipeline", "template", "idle pipeline"] {
         let row = of(&run, method).next().unwrap();

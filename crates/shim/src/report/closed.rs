@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::Part;
+use crate::record::DeviceRecord;
 
 /// The figures of closed contexts.
 #[derive(Default)]
 pub(crate) struct Closed {
     /// The last ones, summed up by device: a program may make contexts for ever.
-    sums: BTreeMap<i32, Part>,
+    sums: BTreeMap<i32, DeviceRecord>,
     /// Those of contexts that are closing, by number.
-    closing: BTreeMap<u64, Part>,
+    closing: BTreeMap<u64, DeviceRecord>,
     /// The number of contexts that have begun to close.
     pub(super) begun: u64,
 }
 
 impl Closed {
     /// A context begins to close, with these figures so far. Returns its number.
-    pub(crate) fn begin(&mut self, part: Part) -> u64 {
+    pub(crate) fn begin(&mut self, part: DeviceRecord) -> u64 {
         self.begun += 1;
         self.closing.insert(self.begun, part);
         self.begun
     }
 
     /// A context has closed. Without last figures, those at the beginning count.
-    pub(crate) fn end(&mut self, number: u64, last: Option<Part>) {
+    pub(crate) fn end(&mut self, number: u64, last: Option<DeviceRecord>) {
         let Some(part) = self.closing.remove(&number).map(|first| last.unwrap_or(first)) else { return };
         match self.sums.get_mut(&part.device) {
             Some(sum) => sum.add(&part),
@@ -32,7 +32,7 @@ impl Closed {
         }
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &DeviceRecord> {
         self.sums.values().chain(self.closing.values())
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Latency, Part};
 use crate::observed::Observed;
+use crate::record::{DeviceRecord, LatencyRecord};
 use crate::verdict::{Facts, Measured};
 
 /// The figures for the verdict.
-pub(super) fn facts(parts: &[Part], observed: Option<Observed>) -> Facts {
-    let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
+pub(super) fn facts(parts: &[DeviceRecord], observed: Option<Observed>) -> Facts {
+    let sum = |of: fn(&DeviceRecord) -> u64| parts.iter().map(of).sum();
     let passed_on = parts.iter().flat_map(|part| &part.passed_on);
     let mut by_reason = BTreeMap::<&str, u64>::new();
-    passed_on.for_each(|passed| *by_reason.entry(passed.reason).or_default() += passed.copies);
+    passed_on.for_each(|passed| *by_reason.entry(&passed.reason).or_default() += passed.copies);
     Facts {
         observed,
         urgent_copies: sum(|part| part.copies.urgent.copies),
@@ -28,11 +28,11 @@ pub(super) fn facts(parts: &[Part], observed: Option<Observed>) -> Facts {
 }
 
 /// The latencies of the most urgent priority, from one context: percentiles of several contexts do not add up.
-fn most_urgent(parts: &[Part]) -> Option<Measured> {
+fn most_urgent(parts: &[DeviceRecord]) -> Option<Measured> {
     let all = || parts.iter().flat_map(|part| &part.latencies).filter(|latency| latency.count > 0);
     let priority = all().map(|latency| latency.priority).max()?;
-    let of_priority: Vec<&Latency> = all().filter(|latency| latency.priority == priority).collect();
-    let only = |of: fn(&Latency) -> Option<f64>| {
+    let of_priority: Vec<&LatencyRecord> = all().filter(|latency| latency.priority == priority).collect();
+    let only = |of: fn(&LatencyRecord) -> Option<f64>| {
         of_priority.first().filter(|_| of_priority.len() == 1).and_then(|one| of(one))
     };
     Some(Measured {

@@ -15,8 +15,9 @@ use serde::Serialize;
 
 pub use copies::BOUNDS_US;
 
-use super::{Part, PassedOn, parts_at_once, seen, state, unix_ms};
+use super::{parts_at_once, seen, state, unix_ms};
 use crate::process::{Process, process, time_of_day};
+use crate::record::{DeviceRecord, FORMAT, ReasonRecord};
 
 /// The watchers of several contexts do not write sooner after one another.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -34,8 +35,8 @@ struct Live<'a> {
     written_unix_ms: u64,
     state: &'static str,
     deployment: &'a str,
-    devices: Vec<Part>,
-    passed_on: Vec<PassedOn>,
+    devices: Vec<DeviceRecord>,
+    passed_on: Vec<ReasonRecord>,
 }
 
 /// The file, and what stays the same in it.
@@ -156,7 +157,7 @@ fn write(process: &Process, place: &mut Place) {
     }
     let Some(devices) = parts_at_once(process) else { return };
     let live = Live {
-        format: super::FORMAT,
+        format: FORMAT,
         pid: std::process::id(),
         program: &place.program,
         started_unix_ms: unix_ms(process.began),

@@ -1,24 +1,25 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::record::{Classes, MovedRecord};
 
 /// A part whose figures are all different.
-fn part(mut figure: u64) -> Part {
+fn part(mut figure: u64) -> DeviceRecord {
     let mut next = || {
         figure += 1;
         figure
     };
-    let mut class = || Class { copies: next(), bytes: next() };
-    let copies = Copies { urgent: class(), kernel: class(), engine: class(), staged: class() };
+    let mut class = || Amount { copies: next(), bytes: next() };
+    let copies = Classes { urgent: class(), kernel: class(), engine: class(), staged: class() };
     let [guarded, on_device, between_devices] = [(); 3].map(|()| class());
-    Part {
+    DeviceRecord {
         device: 0,
         name: "a device".to_owned(),
         pci: "0000:01:00.0".to_owned(),
         contexts: next(),
         copies,
-        moved: vec![Moved { direction: "h2d", way: "kernel", copies: next(), bytes: next() }],
-        passed_on: vec![PassedOn { reason: "small", copies: next(), bytes: next() }],
+        moved: vec![MovedRecord { direction: "h2d".into(), way: "kernel".into(), copies: next(), bytes: next() }],
+        passed_on: vec![ReasonRecord { reason: "small".into(), copies: next(), bytes: next() }],
         unstaged_bytes: next(),
         staged_us: next(),
         guarded,
@@ -39,7 +40,7 @@ fn part(mut figure: u64) -> Part {
 }
 
 /// The numbers of a part, as its report has them, by their paths.
-fn numbers(part: &Part) -> BTreeMap<String, u64> {
+fn numbers(part: &DeviceRecord) -> BTreeMap<String, u64> {
     fn walk(value: &serde_json::Value, path: &str, numbers: &mut BTreeMap<String, u64>) {
         match value {
             serde_json::Value::Object(fields) => {
@@ -65,7 +66,7 @@ fn every_figure_of_two_contexts_is_added() {
     for (path, number) in &sum {
         assert_eq!(*number, one[path] + other[path], "{path}");
     }
-    let (fine, down) = (part(0), Part { stood_down: true, ..part(0) });
+    let (fine, down) = (part(0), DeviceRecord { stood_down: true, ..part(0) });
     for (one, other) in [(&fine, &down), (&down, &fine), (&down, &down)] {
         let mut sum = one.clone();
         sum.add(other);

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
 use overtake_shim::Start;
-use overtake_shim::table::{Table, Totals};
+use overtake_shim::statistics::Statistics;
+use overtake_shim::table::Table;
 use softgpu::SoftGpu;
 use testkit::alone::is_alone;
 
@@ -90,8 +91,8 @@ impl Program {
         assert_eq!(unsafe { (self.table.swap_thread_priority)(priority, std::ptr::null_mut()) }, 0);
     }
 
-    fn totals(&self) -> Totals {
-        let mut totals = Totals { struct_size: size_of::<Totals>() as u32, ..Totals::default() };
+    fn totals(&self) -> Statistics {
+        let mut totals = Statistics { struct_size: size_of::<Statistics>() as u32, ..Statistics::default() };
         // SAFETY: a live structure of the size that it says.
         assert_eq!(unsafe { (self.table.totals)(&mut totals) }, 0);
         totals

@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use copies::copy::Request;
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, MemOp, Stream, StreamFlags, WaitCondition};
-use overtake_shim::table::{Table, Totals};
+use overtake_shim::statistics::Statistics;
+use overtake_shim::table::Table;
 use overtake_shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
 use testkit::alone::is_alone;
@@ -97,8 +98,8 @@ impl Application {
     }
 }
 
-fn totals(table: &Table) -> Totals {
-    let mut totals = Totals { struct_size: size_of::<Totals>() as u32, ..Totals::default() };
+fn totals(table: &Table) -> Statistics {
+    let mut totals = Statistics { struct_size: size_of::<Statistics>() as u32, ..Statistics::default() };
     // SAFETY: a live structure of the size that it says.
     assert_eq!(unsafe { (table.totals)(&mut totals) }, 0);
     totals

@@ -8,8 +8,9 @@ use console::failure::{Failure, Result};
 use os::file;
 use serde::Deserialize as _;
 use serde_json::Value;
+use shim::record::FORMAT;
 
-use super::record::{FORMAT, ProcessRecord};
+use super::record::ProcessRecord;
 
 /// The most bytes in a report.
 const REPORT_BYTES_MAX: u64 = 16 << 20;

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use shim::record::FORMAT;
 
 pub use folder::Folder;
 pub use observed::tail;
-pub use record::FORMAT;
 use record::ProcessRecord;
 pub use total::Total;
 

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use report::{Column, Table, format};
+use shim::record::{Amount, ReasonRecord};
 
 use super::observed;
-use super::record::{Amount, Automatic, ProcessRecord, ReasonRecord};
+use super::record::{Automatic, ProcessRecord};
 use super::total::{DeviceTotal, LatencyTotal, Total};
 
 /// A command is shown up to this length.
@@ -171,7 +172,7 @@ fn reason_table(passed_on: &[ReasonRecord]) -> Table {
     let columns = vec![Column::words("reason"), Column::numbers("copies"), Column::numbers("size")];
     let mut table = Table::new(columns);
     for passed in passed_on {
-        table.push(amount_row(&passed.reason, passed.amount));
+        table.push(amount_row(&passed.reason, Amount { copies: passed.copies, bytes: passed.bytes }));
     }
     table
 }

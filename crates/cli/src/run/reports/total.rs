@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shim::help::{Help, help};
 use shim::observed::Observed;
+use shim::record::{Amount, Classes, DeviceRecord, LatencyRecord, ReasonRecord};
 use shim::verdict::{Facts, Finding, Measured, verdict};
 
-use super::record::{Amount, Automatic, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
+use super::record::{Automatic, CallRecord, ProcessRecord};
 
 /// The sum of all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -46,7 +47,7 @@ pub struct DeviceTotal {
     /// The number of processes that used it.
     pub processes: usize,
     /// The number of their contexts on it.
-    pub contexts: usize,
+    pub contexts: u64,
     pub copies: Classes,
     /// Copies that went to the driver unchanged, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
@@ -125,7 +126,7 @@ impl Total {
         let sum = |of: fn(&DeviceTotal) -> u64| self.devices.iter().map(of).sum();
         let mut passed_on = BTreeMap::<&str, u64>::new();
         for passed in self.devices.iter().flat_map(|device| &device.passed_on) {
-            *passed_on.entry(&passed.reason).or_default() += passed.amount.copies;
+            *passed_on.entry(&passed.reason).or_default() += passed.copies;
         }
         Facts {
             observed: self.observed.clone(),
@@ -224,7 +225,7 @@ impl DeviceTotal {
     /// All copies that went to the driver unchanged.
     pub fn passed_on_amount(&self) -> Amount {
         let mut all = Amount::default();
-        self.passed_on.iter().for_each(|passed| all.add(passed.amount));
+        self.passed_on.iter().for_each(|passed| all.add(Amount { copies: passed.copies, bytes: passed.bytes }));
         all
     }
 }
@@ -249,13 +250,14 @@ impl CallRecord {
 
 fn add_reasons(totals: &mut Vec<ReasonRecord>, passed_on: &[ReasonRecord]) {
     for passed in passed_on {
-        let new = || ReasonRecord { reason: passed.reason.clone(), amount: Amount::default() };
-        entry(totals, |total| total.reason == passed.reason, new).amount.add(passed.amount);
+        let new = || ReasonRecord { reason: passed.reason.clone(), copies: 0, bytes: 0 };
+        let total = entry(totals, |total| total.reason == passed.reason, new);
+        (total.copies, total.bytes) = (total.copies + passed.copies, total.bytes + passed.bytes);
     }
 }
 
 fn most_frequent_first(passed_on: &mut [ReasonRecord]) {
-    passed_on.sort_by(|a, b| (b.amount.copies, &a.reason).cmp(&(a.amount.copies, &b.reason)));
+    passed_on.sort_by(|a, b| (b.copies, &a.reason).cmp(&(a.copies, &b.reason)));
 }
 
 /// The equal entry, or a new one. The lists are short: devices, priorities, reasons, symbols.
