@@ -17,10 +17,12 @@ pub fn of(driver: &dyn Driver, device: Device, options: &Options) -> Machine {
     }
 }
 
-/// The options with the constants of the context's device.
-pub(crate) fn fit(context: &CudaContext, options: Options) -> Result<Options> {
-    let machine = of(&**context.driver(), context.device()?, &options);
-    Ok(options.on(machine))
+/// Gives the options the constants of the context's device.
+#[inline(never)] // the drop-in is to be small
+pub(crate) fn fit(context: &CudaContext, options: &mut Options) -> Result<()> {
+    let machine = of(&**context.driver(), context.device()?, options);
+    options.fit(machine);
+    Ok(())
 }
 
 /// The place of a device in the system, as its folders name it; empty if the driver does not tell.

@@ -78,8 +78,9 @@ impl Overtake {
         Overtake::begin(&CudaContext::adopt_current(driver)?, options, Some(beat))
     }
 
-    fn begin(context: &CudaContext, options: Options, beat: Option<BeatCall>) -> Result<Overtake> {
-        let open = || Inner::new(context, machine::fit(context, options)?).inspect(submit::prepare);
+    fn begin(context: &CudaContext, mut options: Options, beat: Option<BeatCall>) -> Result<Overtake> {
+        machine::fit(context, &mut options)?;
+        let open = || Inner::new(context, options).inspect(submit::prepare);
         let inner = Arc::new(hal::beside_captures(&**context.driver(), open)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };

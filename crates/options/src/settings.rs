@@ -197,9 +197,8 @@ impl Options {
         self.wait_budget >= WHOLE_BULK_FROM && self.profile.urgent_transport != UrgentTransport::Channel
     }
 
-    /// The options with the constants of this machine. Those of the measured one stay as they are.
-    #[must_use]
-    pub fn on(mut self, machine: Machine) -> Options {
+    /// Takes the constants of this machine. Those of the measured one stay as they are.
+    pub fn fit(&mut self, machine: Machine) {
         self.link_gbps = Some(machine.link_gbps);
         let profile = &mut self.profile;
         profile.gate_bytes_min = machine.bytes(profile.gate_bytes_min);
@@ -208,6 +207,12 @@ impl Options {
         profile.calm.bytes_max = profile.calm.bytes_max.map(|bytes| machine.bytes(bytes));
         profile.kernel_h2d = machine.workers(profile.kernel_h2d);
         profile.kernel_d2h = machine.workers(profile.kernel_d2h);
+    }
+
+    /// The same, for use in an expression.
+    #[must_use]
+    pub fn on(mut self, machine: Machine) -> Options {
+        self.fit(machine);
         self
     }
 

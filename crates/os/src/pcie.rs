@@ -22,21 +22,23 @@ fn limit_of(devices: &str, pci: &str) -> Option<u64> {
 
 /// The bytes a second of one lane, and the number of lanes, at one end of the link.
 fn end(devices: &str, pci: &str, at: &str) -> Option<(u64, u64)> {
-    let [speed, lanes] = ["speed", "width"].map(|name| {
-        let text = crate::file::read_text(Path::new(&format!("{devices}/{pci}{at}/max_link_{name}")));
-        text.ok().and_then(|text| tenths(&text))
-    });
-    let (speed, lanes) = (speed?, lanes? / 10);
+    let (speed, lanes) = (tenths_in(devices, pci, at, "speed")?, tenths_in(devices, pci, at, "width")? / 10);
     // Up to 5 GT/s eight bits travel as ten, later 128 as 130.
     let bits = speed * 100_000_000;
     let carried = if speed > 50 { bits / 130 * 128 } else { bits / 10 * 8 };
     (lanes > 0).then_some((carried / 8, lanes))
 }
 
+#[inline(never)] // the drop-in is to be small
+fn tenths_in(devices: &str, pci: &str, at: &str, name: &str) -> Option<u64> {
+    let path = [devices, "/", pci, at, "/max_link_", name].concat();
+    tenths(&crate::file::read(Path::new(&path), 64).ok()?)
+}
+
 /// The number at the beginning of a text such as `2.5 GT/s PCIe` or `16`, in tenths.
-fn tenths(text: &str) -> Option<u64> {
+fn tenths(text: &[u8]) -> Option<u64> {
     let (mut number, mut places) = (None, None);
-    for letter in text.bytes().take(8) {
+    for letter in text.iter().copied().take(8) {
         match letter {
             b'0'..=b'9' => {
                 number = Some(number.unwrap_or(0) * 10 + u64::from(letter - b'0'));
@@ -64,7 +66,8 @@ mod tests {
 
     #[test]
     fn numbers_are_read_in_tenths() {
-        let read = ["32.0 GT/s PCIe\n", "2.5 GT/s", "8 GT/s", "16\n", "Unknown", ""].map(tenths);
+        let read =
+            ["32.0 GT/s PCIe\n", "2.5 GT/s", "8 GT/s", "16\n", "Unknown", ""].map(|text| tenths(text.as_bytes()));
         assert_eq!(read, [Some(320), Some(25), Some(80), Some(160), None, None]);
     }
 
