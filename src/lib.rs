@@ -52,6 +52,8 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+#[doc(hidden)] // for the command
+pub use copies::machine;
 #[doc(inline)]
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,

@@ -8,10 +8,6 @@ use hal::Nanos;
 
 use hal::Shape;
 
-/// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It
-/// only sizes chunks and the watchdog's patience.
-pub const ENGINE_BYTES_PER_SECOND: u64 = 55_000_000_000;
-
 /// The time between two copies in which an engine moves no bytes (facts, section 2).
 pub const ENGINE_GAP: Nanos = Nanos(2_600);
 

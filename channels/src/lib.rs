@@ -42,7 +42,7 @@
 //! let device = driver.mem_alloc(bytes)?.0;
 //!
 //! // Chunks that occupy an engine for at most 20 us each.
-//! let chunk_bytes = chunk::chunk_bytes(Nanos::from_us(20), chunk::ENGINE_BYTES_PER_SECOND, chunk::ENGINE_GAP);
+//! let chunk_bytes = chunk::chunk_bytes(Nanos::from_us(20), 55_000_000_000, chunk::ENGINE_GAP);
 //! let copy = Submission {
 //!     from: stream,
 //!     priority: Priority::LOWEST,

@@ -3,15 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use channels::chunk::{self, ENGINE_BYTES_PER_SECOND, ENGINE_GAP};
+use channels::chunk::{self, ENGINE_GAP};
 use channels::fold::{Group, group_of, groups};
 use channels::{Channel, ChannelOptions};
 use hal::{Driver, Nanos, Result};
 use options::Options;
 use priority::{Direction, Priority};
 use semaphores::Bank;
-
-const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
 
 /// The rate between devices, where the driver makes all copies.
 const PEER_GBPS: u32 = 375;
@@ -49,10 +47,10 @@ impl Engine {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
-            bytes_per_nanosecond: match direction {
-                Direction::HostToDevice | Direction::DeviceToHost => BYTES_PER_NANOSECOND,
-                Direction::DeviceToDevice | Direction::Peer => options.peer_gbps.unwrap_or(PEER_GBPS).into(),
-            },
+            bytes_per_nanosecond: u64::from(match direction {
+                Direction::HostToDevice | Direction::DeviceToHost => options.link_gbps(),
+                Direction::DeviceToDevice | Direction::Peer => options.peer_gbps.unwrap_or(PEER_GBPS),
+            }),
             had_turns: AtomicBool::new(false),
             channels: (0..groups.len()).map(|group| channels_of(group, groups.len(), queues)).collect(),
             queues,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use channels::Pace;
 use channels::probe::{self, Rig};
 use contexts::{CudaContext, Going};
-use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
+use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Error, Event, Result, Stream};
 use os::forks::Process;
 use priority::{Direction, Priority};
 use semaphores::{Bank, Layout, Words};
@@ -16,7 +16,7 @@ use crate::emulated::{self, Counting};
 use crate::engine::Engine;
 use crate::findings::Findings;
 use crate::guard::{Blocking, Guard};
-use crate::kernel::{CopyKernel, Yield};
+use crate::kernel::{CopyKernel, NEEDS, Yield};
 use crate::pool::Pool;
 use crate::reach::Home;
 use crate::records::{Counters, Fences, Records, Standing, Trace};
@@ -377,8 +377,20 @@ fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKe
         );
         return None;
     }
-    let kernel = CopyKernel::load(driver).ok().map(Arc::new);
-    kernel.inspect(|kernel| kernel.skip_to(options.profile.counters_from))
+    let kernel = CopyKernel::load(driver).inspect_err(|error| warn_of(&**driver, options, error));
+    kernel.ok().map(Arc::new).inspect(|kernel| kernel.skip_to(options.profile.counters_from))
+}
+
+/// Names both versions, and what works without the copy kernel.
+#[cold]
+fn warn_of(driver: &dyn Driver, options: &Options, error: &Error) {
+    let cuda = driver.version().unwrap_or(0);
+    let (major, minor) = (cuda / 1000, cuda % 1000 / 10);
+    let works = match options.profile.channels {
+        true => "bulk goes in chunks by the copy engine, and urgent copies between them",
+        false => "urgent copies wait for bulk as without overtake; pageable copies are staged as usual",
+    };
+    log::warn!("no copy kernel: it needs {NEEDS}, and this driver has CUDA {major}.{minor} ({error}); {works}");
 }
 
 /// Streams and events to begin with: all of them, or none.

@@ -33,6 +33,8 @@ mod handle;
 mod inner;
 pub mod kernel;
 mod left_alone;
+#[doc(hidden)] // for crates/shim and the command
+pub mod machine;
 mod native;
 mod overtake;
 mod placement;

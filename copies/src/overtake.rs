@@ -11,6 +11,7 @@ use threads::Worker;
 use crate::expected::Expected;
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
+use crate::machine;
 use crate::records::{Records, Statistics, TracedCopy};
 use crate::staging::Staging;
 use crate::state::Announces;
@@ -77,7 +78,8 @@ impl Overtake {
         Overtake::begin(&CudaContext::adopt_current(driver)?, options, Some(beat))
     }
 
-    fn begin(context: &CudaContext, options: Options, beat: Option<BeatCall>) -> Result<Overtake> {
+    fn begin(context: &CudaContext, mut options: Options, beat: Option<BeatCall>) -> Result<Overtake> {
+        machine::fit(context, &mut options)?;
         let open = || Inner::new(context, options).inspect(submit::prepare);
         let inner = Arc::new(hal::beside_captures(&**context.driver(), open)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();

@@ -7,6 +7,7 @@
 mod args;
 mod bandwidth;
 mod burst;
+pub mod calibrate;
 mod film;
 mod graph;
 mod latency;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use channels::chunk::{ENGINE_BYTES_PER_SECOND, ENGINE_GAP, chunk_bytes};
+use channels::chunk::{ENGINE_GAP, chunk_bytes};
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
 use hal::{Device, Nanos, PriorityRange, Result};
@@ -170,7 +170,7 @@ impl MethodName {
 
     fn cut(self, options: &Options) -> Cut {
         // Overtake assumes the same of an engine, so one latency target means one size.
-        let size = chunk_bytes(options.profile.chunk_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP);
+        let size = chunk_bytes(options.profile.chunk_max, u64::from(options.link_gbps()) * 1_000_000_000, ENGINE_GAP);
         match self {
             MethodName::Chunks => Cut::Chunks(size),
             MethodName::ChunksDummy => Cut::ChunksAndKernels(size),

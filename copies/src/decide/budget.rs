@@ -4,9 +4,9 @@
 //!
 //! | budget | of | is |
 //! |---|---|---|
-//! | floor | each copy | the cost of `gate_bytes_min`, which is 4.2 us |
+//! | floor | each copy | the time of `gate_bytes_min`, which is 4.2 us |
 //! | stated | a copy below owners that all state one | the least that they state |
-//! | idle | a copy that would go by kernel, in a calm | the cost of `calm_bytes_max`, which is 0.2 ms |
+//! | idle | a copy that would go by kernel, in a calm | the time of `calm.bytes_max`, which is 0.2 ms |
 //!
 //! Copies within the floor or the idle budget are not added up: the next urgent copy waits for one such copy, or for
 //! one run of copies of a stream. A stated budget is a promise, so what it is spent on is counted.
@@ -27,10 +27,11 @@
 
 use channels::chunk::ENGINE_GAP;
 use hal::Nanos;
-use options::Options;
+use options::{Machine, Options};
 
-/// The rate of an engine while the other direction is busy, in GB/s: less than the least that was measured, which is
-/// 85.5 both ways together (`reports/tolerance`). The difference leaves time for the write behind a copy.
+/// The rate of an engine while the other direction is busy, in GB/s, on the machine of the measurements: less than the
+/// least of them, which is 85.5 both ways together (`reports/tolerance`). The difference leaves time for the write
+/// behind a copy.
 const BYTES_PER_NANOSECOND: u64 = 42;
 
 /// The bulk of other streams that is under way on an engine.
@@ -102,18 +103,9 @@ impl Budget {
 }
 
 /// The time for which a copy of so many bytes keeps its engine, and a copy of another stream waiting.
-pub(crate) fn cost(bytes: u64) -> Nanos {
-    Nanos(bytes / BYTES_PER_NANOSECOND) + ENGINE_GAP
-}
-
-/// The time for which any copy may keep the engine: no owner of urgent copies notices it.
-pub(crate) fn floor(options: &Options) -> Nanos {
-    cost(options.profile.gate_bytes_min)
-}
-
-/// The time for which a copy may while none is in a hurry; zero where all give way then too.
-pub(crate) fn idle(options: &Options) -> Nanos {
-    options.profile.calm.bytes_max.map_or(Nanos::ZERO, cost)
+pub(crate) fn cost(bytes: u64, options: &Options) -> Nanos {
+    let (here, measured) = (u64::from(options.link_gbps()), u64::from(Machine::MEASURED.link_gbps));
+    Nanos(bytes.saturating_mul(measured) / (BYTES_PER_NANOSECOND * here)) + ENGINE_GAP
 }
 
 /// The turns for which an urgent copy waits behind so many streams.

@@ -73,7 +73,6 @@ use crate::placement::Placement;
 use options::{Options, Transport, UrgentTransport};
 
 pub(crate) use budget::{Budget, Others, cost};
-use budget::{floor, idle};
 pub(crate) use known::{Company, Decision, Known, Question, Setback, Spent};
 pub use plan::{Plan, Reason};
 pub(crate) use readiness::{Readiness, readiness};
@@ -227,7 +226,8 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
 /// Whether the copy costs no more than the idle budget, and that may be spent on it: it is bulk that no other copy
 /// yields to.
 fn may_idle(known: &Known<'_>, plan: Plan) -> bool {
-    plan == Plan::Kernel { raises: false } && !known.is_served && cost(known.cargo.bytes()) <= idle(known.options)
+    let is_short = known.options.profile.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
+    plan == Plan::Kernel { raises: false } && !known.is_served && is_short
 }
 
 /// Whether a stated budget may be spent on the copy.
@@ -257,7 +257,7 @@ fn plan_within(known: &Known<'_>, plan: Plan, budget: &Budget) -> Plan {
 
 /// Whether the copy costs so little that no owner of urgent copies notices it.
 fn is_short(known: &Known<'_>) -> bool {
-    cost(known.cargo.bytes()) < floor(known.options)
+    known.cargo.bytes() < known.options.profile.gate_bytes_min
 }
 
 fn has_failed(known: &Known<'_>) -> bool {

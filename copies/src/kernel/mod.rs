@@ -19,6 +19,16 @@ pub use options::{BLOCK_WARPS_MAX, Workers};
 /// The PTX of `copy.cu`.
 const COPY_PTX: &str = include_str!("copy.ptx");
 
+/// The version of its PTX, and the CUDA that brought it.
+#[doc(hidden)] // for the command
+pub const NEEDS: &str = "PTX 8.1 of CUDA 12.1 (driver 530)";
+
+/// Loads the kernel into the current context, and drops it.
+#[doc(hidden)] // for the command
+pub fn check(driver: &Arc<dyn Driver>) -> Result<()> {
+    CopyKernel::load(driver).map(drop)
+}
+
 /// Descriptors that fit one launch by value; `Inline` in `copy.cu`.
 pub(crate) const INLINE_DESCRIPTORS: usize = 8;
 

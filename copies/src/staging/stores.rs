@@ -24,6 +24,7 @@ pub(super) fn are_streamed(direction: Direction, bytes: u64, yields: bool) -> bo
 pub(super) const STREAMED_ROW_MIN: u64 = 4096;
 
 /// The bytes that are stored together.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 const LINE: usize = 64;
 
 /// Copies by stores that go past the caches, and waits until other threads see them.

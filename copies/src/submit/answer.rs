@@ -43,7 +43,7 @@ impl Asked<'_> {
         Budget {
             stated: room.stated,
             is_calm: false,
-            cost: if is_counted { cost(self.cargo.bytes()) } else { Nanos::MAX },
+            cost: if is_counted { cost(self.cargo.bytes(), &inner.options) } else { Nanos::MAX },
             others: room.others,
             channels: engine.channels_made(self.priority),
             urgent_streams: room.urgent_streams,

@@ -88,7 +88,7 @@ impl Planned<'_> {
         let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec(), whole.take());
         // Its pieces take turns, each ended by its fence. All have landed when the call returns.
         let traffic = self.inner().records.traffic(order.direction);
-        let stay = Stay::Whole(cost(SHARED_PIECE_BYTES_MAX));
+        let stay = Stay::Whole(cost(SHARED_PIECE_BYTES_MAX, &self.inner().options));
         let counted = order.yields.then(|| traffic.begin(order.priority, order.stream, stay));
         let is_blocking = self.asked.is_blocking();
         // SAFETY: passed on to the caller.

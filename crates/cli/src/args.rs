@@ -133,6 +133,9 @@ pub struct InfoArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Measure the rates of each device's link and keep them for `overtake run`, where they differ from those assumed.
+    #[arg(long)]
+    pub calibrate: bool,
 }
 
 /// Arguments of `demo`.

@@ -4,6 +4,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod calibration;
 mod check;
 mod dag;
 mod demo;

@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod machine;
 mod profile;
 pub mod queues;
 mod retired;
@@ -19,6 +20,7 @@ pub mod variables;
 mod words;
 mod workers;
 
+pub use machine::Machine;
 pub use profile::{CalmOptions, Profile, Transport, UrgentTransport};
 pub use retired::retired;
 pub use semaphores::EmulationKind as Emulation;

@@ -6,6 +6,7 @@ use channels::watchdog::RESCUE_AFTER;
 use hal::Nanos;
 use priority::{Direction, Priorities};
 
+use crate::machine::Machine;
 use crate::profile::{Profile, Transport, UrgentTransport};
 use crate::words::{size, size_text};
 use crate::workers::Workers;
@@ -133,6 +134,9 @@ pub struct Options {
     /// copy engine, as natively, and urgent copies go by kernel beside it. Below that bulk gives way at once, and loses
     /// a tenth of its speed by that, unless the owners of urgent copies state a wait (`Expected::tolerating`).
     pub wait_budget: Nanos,
+    /// The rate of a copy between host and device that has the link for itself, in GB/s. `None`: by what the system
+    /// tells of the link, or else by the age of the device. In an open layer it is there.
+    pub link_gbps: Option<u32>,
     /// The rate between devices in GB/s, if copies there have priorities. `None`: the driver makes all of them, urgent
     /// or not, and none waits or holds others off.
     pub peer_gbps: Option<u32>,
@@ -192,6 +196,32 @@ impl Options {
         self.wait_budget >= WHOLE_BULK_FROM && self.profile.urgent_transport != UrgentTransport::Channel
     }
 
+    /// Takes the constants of this machine. Those of the measured one stay as they are.
+    pub fn fit(&mut self, machine: Machine) {
+        self.link_gbps = Some(machine.link_gbps);
+        let profile = &mut self.profile;
+        profile.gate_bytes_min = machine.bytes(profile.gate_bytes_min);
+        profile.kernel_bytes_min = machine.bytes(profile.kernel_bytes_min);
+        profile.guard_bytes_min = profile.guard_bytes_min.map(|bytes| machine.bytes(bytes));
+        profile.calm.bytes_max = profile.calm.bytes_max.map(|bytes| machine.bytes(bytes));
+        profile.kernel_h2d = machine.workers(profile.kernel_h2d);
+        profile.kernel_d2h = machine.workers(profile.kernel_d2h);
+    }
+
+    /// The same, for use in an expression.
+    #[must_use]
+    pub fn on(mut self, machine: Machine) -> Options {
+        self.fit(machine);
+        self
+    }
+
+    /// The rate between host and device: that of the measurements where none is known.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn link_gbps(&self) -> u32 {
+        self.link_gbps.unwrap_or(Machine::MEASURED.link_gbps)
+    }
+
     /// The warps of a bulk copy kernel of this direction.
     #[must_use]
     pub fn workers_of(&self, direction: Direction) -> Workers {
@@ -224,6 +254,7 @@ impl Default for Options {
             bulk_bytes_min: 1 << 20,
             demand: DemandOptions::default(),
             wait_budget: Nanos::ZERO,
+            link_gbps: None,
             peer_gbps: None,
             guard: GuardOptions::default(),
             rescue_after: RESCUE_AFTER,
@@ -270,5 +301,31 @@ mod tests {
             let ways = (options.transport_of(Direction::HostToDevice), options.urgent_transport());
             assert_eq!(ways, (Transport::Engine, UrgentTransport::Channel), "{emulation:?}");
         }
+    }
+
+    #[test]
+    fn the_measured_machine_changes_nothing() {
+        for profile in [Profile::LIBRARY, Profile::DROP_IN] {
+            let options = Options { profile, ..Options::default() };
+            let on = options.clone().on(Machine::MEASURED);
+            assert_eq!(on, Options { link_gbps: Some(55), ..options });
+        }
+    }
+
+    #[test]
+    fn a_slower_link_has_smaller_limits_and_fewer_warps() {
+        let on = |link_gbps, multiprocessors| {
+            let options = Options { profile: Profile::DROP_IN, ..Options::default() };
+            options.on(Machine { link_gbps, multiprocessors }).profile
+        };
+        let l4 = on(25, 58);
+        assert_eq!(
+            (l4.gate_bytes_min, l4.guard_bytes_min, l4.calm.bytes_max),
+            (29_789, Some(476_625), Some(3_813_003))
+        );
+        assert_eq!([l4.kernel_h2d, l4.kernel_d2h], [(4, 8), (2, 5)].map(|(blocks, warps)| Workers { blocks, warps }));
+        let instance = on(12, 14);
+        assert_eq!([instance.kernel_h2d, instance.kernel_d2h], [14, 4].map(|warps| Workers { blocks: 1, warps }));
+        assert_eq!(on(400, 132), on(55, 132), "nothing was measured on a faster one");
     }
 }

@@ -156,6 +156,11 @@ pub const TUNABLES: &[Tunable] = &[
          rate, and urgent copies go by kernel beside it",
     ),
     option(
+        "link_gbps",
+        ValueKind::NumberOrOff(|o| &mut o.link_gbps, 10_000),
+        "the rate between host and device, as `overtake info --calibrate` measures it; off derives it from the link",
+    ),
+    option(
         "peer_gbps",
         ValueKind::NumberOrOff(|o| &mut o.peer_gbps, 10_000),
         "the rate between devices, as `overtake bench bandwidth --pairs` measures it, if copies there are to have \

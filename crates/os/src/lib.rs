@@ -16,6 +16,7 @@
 //! | `forks.rs` | whether this process is the child of another one |
 //! | `variable.rs` | environment variables that name files, and one that is set |
 //! | `threads.rs` | threads, which inherit nothing from the thread that starts them |
+//! | `pcie.rs` | the limit of a device's link |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -31,6 +32,7 @@ pub mod forks;
 mod listener;
 pub mod messages;
 mod panics;
+pub mod pcie;
 mod signals;
 pub mod threads;
 pub mod variable;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use copies::{Options, Overtake, Priority, PriorityStream};
-use hal::{Attribute, Context, Device, Driver, Result, Stream};
+use copies::{Options, Overtake, Priority, PriorityStream, machine};
+use hal::{Context, Device, Driver, Result, Stream};
 
 use crate::demand::Meter;
 use crate::report::live;
@@ -57,7 +57,7 @@ impl Local {
     pub(crate) fn open(driver: &Arc<dyn Driver>, context: Context, options: &Options, is_new: bool) -> Result<Local> {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
-        let (name, pci) = (driver.device_name(device)?, pci(&**driver, device));
+        let (name, pci) = (driver.device_name(device)?, machine::pci(&**driver, device));
         if is_new {
             // An error is not ours to report: the program's own use of these streams will tell.
             let _ = hal::beside_captures(&**driver, || room::begin_default_streams(&**driver));
@@ -100,15 +100,6 @@ impl Local {
         let steps = u8::try_from(self.least - cuda_priority).unwrap_or(u8::MAX);
         let highest = self.overtake.priorities().highest();
         Priority::new(steps.saturating_add(2)).map(|priority| priority.min(highest))
-    }
-}
-
-/// The place of a device in the system, as its folders name it; empty if the driver does not tell.
-fn pci(driver: &dyn Driver, device: Device) -> String {
-    let of = |attribute| driver.device_attribute(attribute, device);
-    match [Attribute::PCI_DOMAIN_ID, Attribute::PCI_BUS_ID, Attribute::PCI_DEVICE_ID].map(of) {
-        [Ok(domain), Ok(bus), Ok(device)] => format!("{domain:04x}:{bus:02x}:{device:02x}.0"),
-        _ => String::new(),
     }
 }
 

@@ -28,8 +28,10 @@ pub(crate) fn attribute(attribute: Attribute, parameters: &Parameters, device: u
         Attribute(4) => 64,
         Attribute(5) => i32::MAX,
         Attribute(6 | 7) => 65_535,
-        // Compute mode, integrated, PCI device and domain, managed memory: none or zero.
-        Attribute(18 | 20 | 34 | 50 | 83 | 89 | 100) => 0,
+        // Compute mode, integrated, PCI device, managed memory: none or zero.
+        Attribute(18 | 20 | 34 | 83 | 89 | 100) => 0,
+        // No device of the machine that runs the model has this place.
+        Attribute::PCI_DOMAIN_ID => 0xffff,
         _ => return None,
     })
 }

@@ -24,6 +24,8 @@
 //!   or whose parameters differ from the registered ones: `INVALID_PTX`.
 //! - Mapped memory of other devices than the first, of a part of a memory, or of one that was mapped before:
 //!   `NOT_SUPPORTED`. Copies and sets to memory registered for reading only: `INVALID_VALUE`.
+//! - PTX of a later version than the driver of the preset knows: `UNSUPPORTED_PTX_VERSION`. The sizes of a kernel's
+//!   parameters before CUDA 12.4: `NOT_FOUND`.
 //! - Attributes that are not modelled: `INVALID_VALUE`. All other mistakes are refused as the driver refuses them.
 //! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock,
 //!   where a real driver would never return.

@@ -27,6 +27,36 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
+/// The version of PTX that a text declares, if it does.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let declared = text.split_once(".version")?.1.split_whitespace().next()?;
+    let (major, minor) = declared.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The newest version that a driver of this CUDA knows. CUDA 12.6 and 12.7 brought none and one, so later ones of CUDA
+/// 12 are behind it by one.
+fn newest(cuda: i32) -> (u32, u32) {
+    let (major, minor) = ((cuda / 1000) as u32, (cuda % 1000 / 10) as u32);
+    match major {
+        12 if minor > 5 => (8, minor - 1),
+        12 => (8, minor),
+        13.. => (9, minor),
+        _ => (7, minor),
+    }
+}
+
+/// Whether a driver of this CUDA takes the text; the error is what its compiler says.
+pub(crate) fn is_known(text: &str, cuda: i32) -> Result<(), String> {
+    let (major, minor) = newest(cuda);
+    match version(&without_comments(text)) {
+        Some(declared) if declared > (major, minor) => {
+            Err(format!("Unsupported .version {}.{}; current version is '{major}.{minor}'", declared.0, declared.1))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A global variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Global {
@@ -158,6 +188,21 @@ mod tests {
             ("soft_wait_u32", &[8, 4]),
         ];
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_driver_takes_no_later_version_than_its_own() {
+        let takes = |version: &str, cuda| is_known(&format!("/* */ .version {version}\n.target sm_75"), cuda).is_ok();
+        for (cuda, newest, later) in [
+            (12_000, "8.0", "8.1"),
+            (12_010, "8.1", "8.2"),
+            (12_040, "8.4", "8.5"),
+            (12_060, "8.5", "8.6"),
+            (12_080, "8.7", "8.8"),
+            (13_000, "9.0", "9.1"),
+        ] {
+            assert!(takes(newest, cuda) && !takes(later, cuda), "CUDA {cuda}");
+        }
     }
 
     #[test]

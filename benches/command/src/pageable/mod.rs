@@ -2,7 +2,7 @@
 //! beside them.
 
 mod beside;
-mod memory;
+pub(crate) mod memory;
 
 use std::sync::Arc;
 

@@ -162,8 +162,8 @@ fn chunks_take_their_share_beside_whole_copies() {
 /// At the least rate of an engine beside the other direction, and with the gap between copies.
 #[test]
 fn the_time_of_a_copy_is_that_of_a_busy_link() {
-    assert_eq!(super::super::cost(42_000), Nanos(1_000) + channels::chunk::ENGINE_GAP);
-    let fits = |bytes| Budget { cost: super::super::cost(bytes), ..whole() }.admits_whole();
+    assert_eq!(super::super::cost(42_000, &Options::default()), Nanos(1_000) + channels::chunk::ENGINE_GAP);
+    let fits = |bytes| Budget { cost: super::super::cost(bytes, &Options::default()), ..whole() }.admits_whole();
     assert!(fits(4 * MIB) && fits(5 * MIB) && !fits(6 * MIB), "an urgent copy may wait for 150 us");
 }
 

@@ -304,7 +304,8 @@ fn fences_of_a_copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (usize, Ot
 fn beside_urgent_streams_one_piece_at_a_time_is_in_flight_with_a_fence() {
     let driver = crate::soft::driver();
     let overtake = warm_layer(&driver, |_| ());
-    let (staged, none, turn) = (Plan::Staged { raises: false }, Others::default(), cost(SHARED_PIECE_BYTES_MAX));
+    let (staged, none, turn) =
+        (Plan::Staged { raises: false }, Others::default(), cost(SHARED_PIECE_BYTES_MAX, &Options::default()));
     assert_eq!(fences_of_a_copy(&overtake, &driver), (0, none, staged), "alone");
     let expected = || overtake.expect(overtake.priorities().highest(), None).unwrap();
     let urgent = expected();

@@ -11,6 +11,7 @@ use console::{environment, version};
 use hal::{Attribute, Device, Driver};
 use serde::Serialize;
 
+use super::calibrate::assumed;
 use super::drop_in::{DropIn, drop_in};
 use super::memops::MemOps;
 use super::warnings::{Warning, device_warnings, environment_warnings};
@@ -63,6 +64,8 @@ pub struct DeviceReport {
     pub multiprocessors: i32,
     /// The number of copy engines that work at the same time, as the driver counts them.
     pub copy_engines: i32,
+    /// The rate of its link that the layer assumes, in GB/s.
+    pub link_gbps: u32,
     /// CUDA's stream priorities, least urgent and most urgent.
     pub stream_priorities: Option<(i32, i32)>,
     /// Whether atomics of the device on host memory are atomic against the CPU.
@@ -157,6 +160,7 @@ fn device_report(driver: &Arc<dyn Driver>, ordinal: i32, warnings: &mut Vec<Warn
         compute_capability: format!("{major}.{minor}"),
         multiprocessors: attribute(Attribute::MULTIPROCESSOR_COUNT)?,
         copy_engines: attribute(Attribute::ASYNC_ENGINE_COUNT)?,
+        link_gbps: assumed(driver, ordinal).link_gbps,
         stream_priorities: None,
         host_atomics: attribute(Attribute::HOST_NATIVE_ATOMIC_SUPPORTED)? != 0,
         memory_operations: None,
@@ -172,6 +176,10 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
     let _open = OpenDevice::open(driver, report.ordinal)?;
     let range = driver.priority_range()?;
     report.stream_priorities = Some((range.least, range.greatest));
+    if let Err(error) = overtake::kernel::check(driver) {
+        let cuda = version::driver_version(driver.version()?);
+        warnings.push(Warning::no_kernel(report.ordinal, &cuda, &error));
+    }
     match probe::probe_mem_ops(driver) {
         Ok(support) => report.memory_operations = Some(MemOps::from(&support)),
         Err(error) => warnings.push(Warning::probe_failed(report.ordinal, "stream memory operations", &error)),
@@ -189,7 +197,7 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
 }
 
 /// The form of `nvidia-smi -L`.
-fn uuid(uuid: hal::Uuid) -> String {
+pub fn uuid(uuid: hal::Uuid) -> String {
     let hex: String = uuid.0.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }

@@ -49,6 +49,7 @@ fn render_device(text: &mut String, device: &DeviceReport) {
     field(text, "  compute capability", &device.compute_capability);
     field(text, "  multiprocessors", &device.multiprocessors.to_string());
     field(text, "  copy engines", &device.copy_engines.to_string());
+    field(text, "  rate of its link, assumed", &format!("{} GB/s", device.link_gbps));
     if let Some((least, greatest)) = device.stream_priorities {
         field(text, "  CUDA stream priorities", &format!("{least} (least urgent) to {greatest} (most urgent)"));
     }

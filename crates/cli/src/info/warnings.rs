@@ -31,6 +31,16 @@ impl Warning {
         Warning::new(what, cure)
     }
 
+    /// The driver has not loaded the copy kernel.
+    pub fn no_kernel(ordinal: i32, cuda: &str, error: &hal::Error) -> Warning {
+        let needs = overtake::kernel::NEEDS;
+        Warning::new(
+            format!("device {ordinal}: no copy kernel: it needs {needs}, and this driver has CUDA {cuda} ({error})"),
+            "update the driver; until then the libraries have the copy engine make bulk in chunks, and `overtake run` \
+             leaves bulk to the driver and stages pageable copies",
+        )
+    }
+
     /// A probe that returned an error.
     pub fn probe_failed(ordinal: i32, what: &str, error: &hal::Error) -> Warning {
         Warning::new(
@@ -126,6 +136,7 @@ mod tests {
             compute_capability: String::new(),
             multiprocessors: 0,
             copy_engines: 0,
+            link_gbps: 0,
             stream_priorities: None,
             host_atomics: false,
             memory_operations: Some(MemOps::of(operations)),

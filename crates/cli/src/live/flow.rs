@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use os::pcie;
 use serde::Serialize;
 use shim::live::BOUNDS_US;
 use shim::record::{Buckets, DeviceRecord};
 
 use super::files::Process;
-use super::link;
 
 /// The ways of copies, in the order in which they are shown.
 pub const WAYS: [&str; 5] = ["urgent", "kernel", "engine", "staged", "native"];
@@ -93,7 +93,7 @@ fn measure(process: &Process, device: &DeviceRecord, before: Option<(Reading, Ro
 }
 
 fn plain(process: &Process, device: &DeviceRecord) -> Row {
-    let limit_bytes_per_s = link::limit_bytes_per_s(&device.pci);
+    let limit_bytes_per_s = pcie::limit_bytes_per_s(&device.pci).map(|limit| limit as f64);
     let flow = Flow { limit_bytes_per_s, ..Flow::default() };
     let record = &process.record;
     let program = record.program.rsplit('/').next().unwrap_or_default();

@@ -12,11 +12,12 @@ use clap::Args;
 use console::failure::{Failure, Result};
 use console::output;
 use measure::args::seconds;
+use os::pcie;
 use shim::live::BOUNDS_US;
 use shim::record::{DeviceRecord, LatencyRecord, MovedRecord};
 
 use super::files::{Process, processes};
-use super::{link, serve};
+use super::serve;
 
 const AFTER_HELP: &str = "\
 Without options the text is printed once. With --file it is rewritten for node_exporter's textfile collector, whose
@@ -130,7 +131,7 @@ pub fn text(processes: &[Process]) -> String {
     }
     head(&mut text, &LIMIT);
     for (labels, device) in &devices {
-        let limit = link::limit_bytes_per_s(&device.pci);
+        let limit = pcie::limit_bytes_per_s(&device.pci).map(|limit| limit as f64);
         limit.into_iter().for_each(|limit| line(&mut text, LIMIT.0, labels, limit));
     }
     head(&mut text, &STOOD_DOWN);

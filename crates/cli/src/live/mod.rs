@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `files.rs` | finds and reads the files that the processes write |
 //! | `flow.rs` | rates and waits between two readings |
-//! | `link.rs` | the limit of a device's link |
 //! | `table.rs` | a reading as text |
 //! | `top.rs`, `terminal.rs` | `overtake top`: its keys, and the terminal |
 //! | `metrics.rs`, `serve.rs` | `overtake metrics`: the text for Prometheus, to a file or a port |
 
 mod files;
 mod flow;
-mod link;
 pub mod metrics;
 mod serve;
 mod table;

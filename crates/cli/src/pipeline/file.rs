@@ -92,7 +92,7 @@ pub fn parse(source: &Source<'_>) -> Result<Streams, String> {
 }
 
 fn read(text: &Text) -> Result<Streams, String> {
-    let preset = text.preset.as_deref().unwrap_or(Parameters::PRESETS[0]);
+    let preset = text.preset.as_deref().unwrap_or(Parameters::DEFAULT);
     let mut machine = machine::of(&Parameters::named(preset)?);
     text.machine.apply(&mut machine)?;
     let kernel = span("background.kernel_us", text.background.kernel_us)?;

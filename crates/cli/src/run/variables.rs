@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use console::failure::{Failure, Result};
+use console::version;
 use shim::settings::Settings;
 
 use super::args::{Deployment, RunArguments};
 use super::needed;
+use crate::calibration;
 
 /// The folder for a process's report.
 pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
@@ -17,6 +19,8 @@ pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
 pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
 /// Whether the drop-in watches copies.
 pub const OBSERVE: &str = "OVERTAKE_OBSERVE";
+/// The rate of the link.
+const LINK: &str = "OVERTAKE_LINK_GBPS";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
 /// Looks up a variable of the present environment.
@@ -118,6 +122,17 @@ pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
     let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
     let faults: Vec<String> = settings.faults.iter().map(ToString::to_string).collect();
     if faults.is_empty() { Ok(settings.warnings) } else { Err(Failure::Other(faults.join("\n"))) }
+}
+
+/// Sets the rate of the link that `overtake info --calibrate` has found under this driver, unless it is set.
+pub fn calibrate(changes: &mut Changes, lookup: Lookup<'_>) {
+    let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
+    let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
+    let file =
+        calibration::file(|name| lookup(name).map(PathBuf::from)).filter(|_| settings.options.link_gbps.is_none());
+    let release = version::driver_release().unwrap_or_default();
+    let gbps = file.and_then(|file| calibration::corrected_gbps(&calibration::read(&file), &release));
+    changes.extend(gbps.map(|gbps| (LINK.to_owned(), gbps.to_string().into())));
 }
 
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
@@ -247,6 +262,28 @@ mod tests {
         run.whole_bulk = false;
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
+    }
+
+    #[test]
+    fn a_calibration_sets_the_rate_of_the_link_unless_it_is_set() {
+        let cache = tempfile::tempdir().unwrap();
+        let driver = version::driver_release().unwrap_or_default();
+        let kept = serde_json::json!([{
+            "uuid": "GPU-1", "name": "a device", "driver": driver, "assumed_gbps": 55, "multiprocessors": 58,
+            "measured":
+                { "engine_gbps": [12.4, 13.0], "kernel_gbps": null, "small_us": [9.0, 9.0], "pageable": [[], []] },
+        }]);
+        std::fs::create_dir(cache.path().join("overtake")).unwrap();
+        std::fs::write(cache.path().join("overtake/calibration.json"), kept.to_string()).unwrap();
+        let cache = cache.path().display().to_string();
+        let set = |variables: &[(&str, &str)]| {
+            let mut changes = Changes::new();
+            calibrate(&mut changes, &with(variables));
+            changes.remove(LINK)
+        };
+        assert_eq!(set(&[("XDG_CACHE_HOME", &cache)]), Some("12".into()));
+        assert_eq!(set(&[("XDG_CACHE_HOME", &cache), (LINK, "20")]), None);
+        assert_eq!(set(&[("XDG_CACHE_HOME", "/nonexistent")]), None);
     }
 
     #[test]

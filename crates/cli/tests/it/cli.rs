@@ -25,6 +25,34 @@ fn info_as_json_has_the_queue_map() {
     assert_eq!(report["warnings"], serde_json::json!([]));
 }
 
+/// The link of this device is not the one that its age suggests.
+#[test]
+fn a_calibration_finds_the_link_and_is_kept() {
+    let folder = Folder::new("calibrate");
+    let parameters = "[engine]\nh2d_gbps = 12.4\nd2h_gbps = 13.0\n\
+                      [kernel]\nh2d_contended_gbps = 6.0\nd2h_contended_gbps = 6.0\n";
+    std::fs::write(folder.path().join("slow.toml"), parameters).unwrap();
+    let cache = folder.path().display().to_string();
+    let variables = [("OVERTAKE_SOFT_PRESET", "slow.toml"), ("XDG_CACHE_HOME", cache.as_str())];
+    let arguments = ["--quiet", "--backend", "soft", "info", "--calibrate"];
+    let (text, _) = succeed(&folder, &arguments, &variables);
+    assert!(text.contains("link: 12 GB/s, and 55 were assumed") && text.contains("link_gbps=12"), "{text}");
+    let (json, _) = succeed(&folder, &[&arguments[..], &["--json"]].concat(), &variables);
+    let kept = std::fs::read_to_string(folder.path().join("overtake/calibration.json")).unwrap();
+    let [json, kept] = [json, kept].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    assert!(json == kept && json[0]["assumed_gbps"] == 55, "{json}");
+    let (text, _) = succeed(&folder, &arguments, &[("XDG_CACHE_HOME", cache.as_str())]);
+    assert!(text.contains("nothing changes"), "{text}");
+}
+
+#[test]
+fn a_driver_that_refuses_the_kernel_is_a_warning() {
+    let report = info(&[("OVERTAKE_SOFT_PRESET", "l4@525")]);
+    let what = report["warnings"][0]["what"].as_str().unwrap_or_default();
+    assert!(what.contains("driver 530") && what.contains("CUDA 12.0"), "{report}");
+    assert_eq!((&report["driver"], &report["devices"][0]["link_gbps"]), (&"12.0".into(), &25.into()));
+}
+
 #[test]
 fn one_connection_is_warned_of_and_cured() {
     let sick = info(&[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);

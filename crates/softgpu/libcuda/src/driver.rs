@@ -12,7 +12,7 @@ use hal::Code;
 
 use crate::answer::{Answer, Out, refuse, require};
 use crate::exports::{address_of, older};
-use crate::soft::{VERSION, start};
+use crate::soft::{start, version};
 
 pub unsafe fn cuInit(_: Flavour, flags: c_uint) -> Answer {
     require(flags == 0, Code::INVALID_VALUE)?;
@@ -21,7 +21,7 @@ pub unsafe fn cuInit(_: Flavour, flags: c_uint) -> Answer {
 
 pub unsafe fn cuDriverGetVersion(_: Flavour, driver_version: *mut c_int) -> Answer {
     // SAFETY: the caller's promise for this output.
-    unsafe { Out::new(driver_version) }?.set(VERSION);
+    unsafe { Out::new(driver_version) }?.set(version());
     Ok(())
 }
 
@@ -91,13 +91,13 @@ fn search(base: &str, version: i32, per_thread: bool) -> Search {
 }
 
 /// Checks the arguments that both ABIs share, and searches.
-unsafe fn ask(symbol: *const c_char, version: c_int, flags: cuuint64_t) -> Answer<Search> {
+unsafe fn ask(symbol: *const c_char, asked: c_int, flags: cuuint64_t) -> Answer<Search> {
     let both = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    require(!symbol.is_null() && version <= VERSION && flags <= u64::from(both), Code::INVALID_VALUE)?;
+    require(!symbol.is_null() && asked <= version() && flags <= u64::from(both), Code::INVALID_VALUE)?;
     // SAFETY: not null; the caller's promise that it is a C string.
     let name = unsafe { CStr::from_ptr(symbol) };
     let per_thread = flags & u64::from(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-    Ok(name.to_str().map_or(Search::NoSuchName, |base| search(base, version, per_thread)))
+    Ok(name.to_str().map_or(Search::NoSuchName, |base| search(base, asked, per_thread)))
 }
 
 /// The ABI from before CUDA 12: absence is an error, and the output is left alone.

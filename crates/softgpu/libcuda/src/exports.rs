@@ -11,6 +11,7 @@ use abi::Flavour;
 use abi::types::*;
 
 use crate::answer::catch;
+use crate::soft::has;
 
 /// The list of driver functions, after functions that older headers have and that programs still ask for.
 macro_rules! for_each_export {
@@ -109,9 +110,12 @@ macro_rules! exports {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
-                // SAFETY: the caller keeps the rules of the CUDA manual for the arguments of this function, and the
-                // function behind it relies on nothing else.
-                catch(|| unsafe { supported::$plain(Flavour::$flavour, $($argument),*) })
+                catch(|| {
+                    has($version)?;
+                    // SAFETY: the caller keeps the rules of the CUDA manual for the arguments of this function, and the
+                    // function behind it relies on nothing else.
+                    unsafe { supported::$plain(Flavour::$flavour, $($argument),*) }
+                })
             }
         )*
 

@@ -7,13 +7,28 @@ use abi::types::CUstream;
 use abi::{Flavour, types};
 use hal::{Code, Driver, Stream};
 use once_cell::sync::OnceCell;
-use softgpu::{Clock, SoftGpu};
+use softgpu::{Clock, PRESET, Parameters, SoftGpu};
 
-use crate::answer::{Answer, Refusal, refuse};
+use crate::answer::{Answer, Refusal, refuse, require};
 use crate::loading;
 
-/// The CUDA version that the library speaks: that of the list of functions.
-pub const VERSION: i32 = 13000;
+/// The CUDA version of the list of functions.
+const LISTED: i32 = 13_000;
+
+/// The CUDA version that the library speaks: that of the preset's driver. Programs ask for it before `cuInit`.
+pub fn version() -> i32 {
+    static VERSION: OnceCell<i32> = OnceCell::new();
+    *VERSION.get_or_init(|| {
+        let named = std::env::var(PRESET).ok().and_then(|name| Parameters::named(&name).ok());
+        named.map_or(LISTED, |parameters| parameters.device.driver_version.min(LISTED))
+    })
+}
+
+/// Refuses a function that came with a later version. A program finds none by `cuGetProcAddress`; the symbol of one is
+/// exported all the same.
+pub fn has(since: i32) -> Answer {
+    require(since <= version(), Code::NOT_FOUND)
+}
 
 static GPU: OnceCell<SoftGpu> = OnceCell::new();
 

@@ -1,12 +1,23 @@
-//! Launches.
+//! Parameters of kernels, and launches.
 #![allow(unsafe_code)] // the caller's promise about the parameters
 
-use hal::{Code, Launch, Result};
+use hal::{Code, Function, Launch, Result};
 
 use crate::gpu::SoftGpu;
 use crate::model::{Failure, LaunchRequest};
 use crate::raw::read_parameters;
-use crate::submit::LAUNCH;
+use crate::submit::{LAUNCH, LOOKUP};
+
+/// The sizes of a kernel's parameters.
+pub(super) fn parameters(gpu: &SoftGpu, function: Function) -> Result<Vec<u64>> {
+    gpu.look_up("cuFuncGetParamInfo", LOOKUP, |model, caller| {
+        if model.parameters.device.driver_version < 12_040 {
+            return Err(Failure::new(Code::NOT_FOUND, "CUDA 12.4 brought it: update the driver"));
+        }
+        let (_, bytes) = model.function(caller, function)?;
+        Ok(bytes.into_iter().map(u64::from).collect())
+    })
+}
 
 /// Launches a kernel.
 ///

@@ -436,10 +436,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn function_parameters(&self, function: Function) -> Result<Vec<u64>> {
-        self.look_up("cuFuncGetParamInfo", LOOKUP, |model, caller| {
-            let (_, bytes) = model.function(caller, function)?;
-            Ok(bytes.into_iter().map(u64::from).collect())
-        })
+        kernel::parameters(self, function)
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {

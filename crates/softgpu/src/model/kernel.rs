@@ -115,6 +115,8 @@ impl Model {
         let text = text.filter(|text| text.contains(".version") || text.contains(".entry"));
         let not_ptx = "the software GPU loads PTX text only: kernels are registered by name";
         let text = text.ok_or_else(|| Failure::new(Code::INVALID_IMAGE, not_ptx))?;
+        let cuda = self.parameters.device.driver_version;
+        ptx::is_known(text, cuda).map_err(|why| Failure::new(Code::UNSUPPORTED_PTX_VERSION, why))?;
         let entries = ptx::entries(text).map_err(|why| Failure::new(Code::INVALID_PTX, why))?;
         let specs = entries.iter().map(|entry| self.known(entry)).collect::<Outcome<Vec<_>>>()?;
         let declared = ptx::globals(text).map_err(|why| Failure::new(Code::INVALID_PTX, why))?;

@@ -12,6 +12,7 @@ mod host;
 mod kernel;
 mod memop;
 mod peer;
+mod preset;
 mod queue;
 
 use std::path::Path;
@@ -51,18 +52,17 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Names of the presets: devices that NVLink connects, and the same devices with PCIe between them.
-    pub const PRESETS: [&'static str; 2] = ["h100-sxm-pcie5", "h100-pcie5"];
+    /// The preset that is taken where none is named.
+    pub const DEFAULT: &'static str = "h100-sxm-pcie5";
 
-    /// The preset of that name.
-    #[must_use]
-    pub fn preset(name: &str) -> Option<Parameters> {
-        let [nvlink, pcie] = Parameters::PRESETS;
-        match name {
-            _ if name == nvlink => Some(Parameters::default()),
-            _ if name == pcie => Some(Parameters { peer: PeerParameters::over_pcie(), ..Parameters::default() }),
-            _ => None,
-        }
+    /// Names of the presets.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        preset::names()
+    }
+
+    /// Releases of the driver that may follow the name of a preset and `@`.
+    pub fn releases() -> impl Iterator<Item = u32> {
+        preset::releases()
     }
 
     /// Reads TOML that overrides keys of the preset `h100-sxm-pcie5`.
@@ -83,16 +83,20 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// The preset of this name, or a TOML file if the name is a path.
+    /// The preset of this name, such as `l4` or `l4@550` (with driver 550), or a TOML file if the name is a path.
     ///
     /// # Errors
     /// The name is neither, or the file does not parse.
     pub fn named(name: &str) -> Result<Parameters, String> {
-        if let Some(preset) = Parameters::preset(name) {
-            return Ok(preset);
+        if let Some(preset) = preset::of(name) {
+            return preset;
         }
         if Path::new(name).extension().is_none_or(|e| e != "toml") {
-            return Err(format!("no preset {name}: there is {:?}, or the path of a .toml file", Parameters::PRESETS));
+            let (devices, releases) = (Vec::from_iter(preset::names()), Vec::from_iter(preset::releases()));
+            return Err(format!(
+                "no preset {name}: there is {devices:?}, each with one of {releases:?} after an @ or without, or the \
+                 path of a .toml file"
+            ));
         }
         if os::variable::is_privileged() {
             return Err(format!(
@@ -143,7 +147,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore)] // it shares no memory, and takes an interpreter half a minute
     fn written_parameters_are_read_back() {
-        let preset = Parameters::preset("h100-sxm-pcie5").unwrap();
+        let preset = Parameters::named("h100-sxm-pcie5").unwrap();
         assert_eq!(Parameters::from_toml(&preset.to_toml()).unwrap(), preset);
         assert!(Parameters::named("h200").unwrap_err().contains("h100-sxm-pcie5"));
     }
