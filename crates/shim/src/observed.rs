@@ -224,10 +224,16 @@ impl Spans {
         self.max_us = self.max_us.max(other.max_us);
     }
 
+    /// The mean.
+    #[must_use]
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_us / self.count as f64)
+    }
+
     /// The median, or the mean where the medians of several processes do not add up.
     #[must_use]
     pub fn middle_us(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.p50_us.unwrap_or(self.sum_us / self.count as f64))
+        self.mean_us().map(|mean| self.p50_us.unwrap_or(mean))
     }
 }
 
