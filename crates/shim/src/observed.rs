@@ -117,7 +117,7 @@ pub struct Site {
     /// The functions, the innermost first: `module symbol+0x1a`.
     pub frames: Vec<String>,
     /// `file:line function` of a Python program: the innermost functions, the innermost first. Where the thread did not
-    /// hold the interpreter's lock, the innermost function alone, of some of the calls.
+    /// hold the interpreter's lock, the innermost function and its caller, of some of the calls.
     pub python: Vec<String>,
     /// The calls.
     pub calls: u64,
