@@ -111,6 +111,9 @@ pub struct ReportArguments {
 /// Arguments of `options`.
 #[derive(Debug, Args)]
 pub struct OptionsArguments {
+    /// Show these options and variables alone, each with all that is known of it.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! `overtake options`: every setting, from the one table.
 
-use console::failure::Result;
+use console::failure::{Failure, Result};
 use console::output;
 use overtake::Options;
 use overtake::options::Tunable;
@@ -39,8 +39,46 @@ struct Listing {
 
 /// Runs the command.
 pub fn run(arguments: &OptionsArguments) -> Result<()> {
-    let listing = listing();
-    if arguments.json { output::print_json(&listing) } else { output::print(&text(&listing)) }
+    let all = listing();
+    if arguments.names.is_empty() {
+        return if arguments.json { output::print_json(&all) } else { output::print(&text(&all)) };
+    }
+    let named = all.named(&arguments.names)?;
+    if arguments.json { output::print_json(&named) } else { output::print(&blocks(&named)) }
+}
+
+impl Listing {
+    /// Those of these names, as options or as variables.
+    fn named(self, names: &[String]) -> Result<Listing> {
+        let same = |name: &String, own: &str| name.eq_ignore_ascii_case(own);
+        let is_option = |name: &String, row: &OptionRow| same(name, row.name) || same(name, &row.variable);
+        let is_known = |name: &&String| {
+            self.options.iter().any(|row| is_option(name, row)) || self.variables.iter().any(|row| same(name, row.name))
+        };
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(Failure::Other(format!(
+                "there is no option or variable {unknown}; `overtake options` lists all of them"
+            )));
+        }
+        let options = self.options.into_iter().filter(|row| names.iter().any(|name| is_option(name, row))).collect();
+        let variables =
+            self.variables.into_iter().filter(|row| names.iter().any(|name| same(name, row.name))).collect();
+        Ok(Listing { options, variables })
+    }
+}
+
+/// A block of lines for each.
+fn blocks(listing: &Listing) -> String {
+    let option = |row: &OptionRow| {
+        let unit = row.unit.map(|unit| format!("  unit     {unit}\n")).unwrap_or_default();
+        let OptionRow { name, variable, default, default_in_rust, takes, meaning, .. } = row;
+        let places = format!("--set {name}=VALUE, or {variable}=VALUE");
+        let default = format!("{default} ({default_in_rust} in Rust)");
+        format!("{name}\n  meaning  {meaning}\n  takes    {takes}\n{unit}  default  {default}\n  set it   {places}\n")
+    };
+    let variable = |row: &VariableRow| format!("{}\n  meaning  {}\n", row.name, row.meaning);
+    let blocks = listing.options.iter().map(option).chain(listing.variables.iter().map(variable));
+    blocks.collect::<Vec<_>>().join("\n")
 }
 
 fn listing() -> Listing {
@@ -88,6 +126,19 @@ fn text(listing: &Listing) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_option_or_variable_is_shown_by_its_name() {
+        let of = |names: &[&str]| listing().named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let shown = blocks(&of(&["OVERTAKE_WAIT_BUDGET_US", "overtake_libcuda"]).unwrap());
+        for part in
+            ["wait_budget_us\n  meaning  ", "  unit     us\n", "OVERTAKE_WAIT_BUDGET_US=VALUE", "OVERTAKE_LIBCUDA\n"]
+        {
+            assert!(shown.contains(part), "{part} is not in\n{shown}");
+        }
+        assert!(!shown.contains("staging"), "{shown}");
+        assert!(of(&["wait_buget_us"]).is_err());
+    }
 
     #[test]
     fn every_option_is_listed_with_both_defaults_and_its_unit() {

@@ -185,21 +185,21 @@ fn bulk_of_small_copies(seen: &Observed) -> Option<Help> {
 fn by_how_much(seen: &Observed) -> Help {
     let (behind, urgent) = (seen.sum(|engine| engine.behind), seen.sum(|engine| engine.urgent));
     let met = format!("{behind} of {urgent} urgent copies were issued while bulk of another stream was in flight");
-    let waits = &seen.waits;
-    let (answer, measured) = match (waits.behind.middle_us(), waits.alone.middle_us()) {
+    let to_go = seen.sum(|engine| engine.behind_us) as f64 / behind.max(1) as f64;
+    let answer_of = |is_little: bool| if is_little { Answer::Little } else { Answer::Helps };
+    // A few long waits decide, so the mean counts.
+    let (answer, measured) = match (seen.waits.behind.mean_us(), seen.waits.alone.mean_us()) {
+        // Under overtake they are as short as those without bulk. What they would be tells what it does.
+        (Some(now), _) if !seen.only => {
+            let took = format!("which had {} to go, by estimate, and took {} on average", span(to_go), span(now));
+            (answer_of(to_go < NOTICED_US || to_go < now * GAIN_MIN), took)
+        }
         (Some(before), Some(alone)) => {
-            let took = format!("and took {} at the median, {} where nothing was", span(before), span(alone));
-            (if before < alone * GAIN_MIN { Answer::Little } else { Answer::Helps }, took)
+            let took = format!("and took {} on average, {} where nothing was", span(before), span(alone));
+            (answer_of(before < alone * GAIN_MIN), took)
         }
-        (Some(before), None) => {
-            let answer = if before < NOTICED_US { Answer::Little } else { Answer::Helps };
-            (answer, format!("and took {} at the median", span(before)))
-        }
-        _ => {
-            let mean = seen.sum(|engine| engine.behind_us) as f64 / behind.max(1) as f64;
-            let answer = if mean < NOTICED_US { Answer::Little } else { Answer::Helps };
-            (answer, format!("which had {} to go, by estimate", span(mean)))
-        }
+        (Some(before), None) => (answer_of(before < NOTICED_US), format!("and took {} on average", span(before))),
+        _ => (answer_of(to_go < NOTICED_US), format!("which had {} to go, by estimate", span(to_go))),
     };
     let what = match (answer, seen.only) {
         (Answer::Little, true) => format!("overtake would help this program little: {met}, {measured}"),

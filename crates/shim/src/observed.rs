@@ -117,7 +117,7 @@ pub struct Site {
     /// The functions, the innermost first: `module symbol+0x1a`.
     pub frames: Vec<String>,
     /// `file:line function` of a Python program: the innermost functions, the innermost first. Where the thread did not
-    /// hold the interpreter's lock, the innermost function alone, of some of the calls.
+    /// hold the interpreter's lock, the innermost function and its caller, of some of the calls.
     pub python: Vec<String>,
     /// The calls.
     pub calls: u64,
@@ -224,10 +224,16 @@ impl Spans {
         self.max_us = self.max_us.max(other.max_us);
     }
 
+    /// The mean.
+    #[must_use]
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_us / self.count as f64)
+    }
+
     /// The median, or the mean where the medians of several processes do not add up.
     #[must_use]
     pub fn middle_us(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.p50_us.unwrap_or(self.sum_us / self.count as f64))
+        self.mean_us().map(|mean| self.p50_us.unwrap_or(mean))
     }
 }
 

@@ -143,6 +143,7 @@ pub fn text<'a>(
     for (what, path) in written {
         writeln!(text, "{what}: {}", path.display()).expect("writing to a String");
     }
+    text.push_str("next: overtake run --observe -- PROGRAM, to see whether it would help yours\n");
     text
 }
 

@@ -52,7 +52,7 @@ fn absent(folders: &[PathBuf]) -> Failure {
     let searched: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Failure::Other(format!(
         "there is no {FILE} in {}; install it beside this executable or in ../lib, build it with \
-         `cargo build -p overtake-preload`, or name it with --library FILE or {VARIABLE}",
+         `cargo drop-in`, or name it with --library FILE or {VARIABLE}",
         searched.join(", ")
     ))
 }
@@ -148,7 +148,7 @@ mod tests {
             assert!(error.contains("--library FILE") && error.contains(path.to_str().unwrap()), "{error}");
         }
         let nowhere = find(None, None, Some(&folder.path().join("overtake"))).unwrap_err().to_string();
-        assert!(nowhere.contains("cargo build -p overtake-preload") && nowhere.contains("../lib"), "{nowhere}");
+        assert!(nowhere.contains("cargo drop-in") && nowhere.contains("../lib"), "{nowhere}");
     }
 
     #[test]

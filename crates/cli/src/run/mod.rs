@@ -194,7 +194,8 @@ fn why_unseen(run: &RunArguments, processes: &[Process]) -> (String, &'static st
     let about = needed::about(&run.program[0]);
     let own_driver = about.as_ref().and_then(|about| unseen::own_driver(about, &run.program[0], DRIVER));
     let (about, own_driver) = (about.as_ref(), own_driver.as_deref());
-    unseen::cause(&unseen::Run { off, deployment: Some(run.deployment), about, own_driver, processes })
+    let lacks_driver = unseen::is_without_driver(processes) && system::loaded_path(OsStr::new(DRIVER)).is_none();
+    unseen::cause(&unseen::Run { off, deployment: Some(run.deployment), about, own_driver, lacks_driver, processes })
 }
 
 /// Explains why the program did not start.

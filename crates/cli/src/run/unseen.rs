@@ -137,7 +137,14 @@ pub struct Run<'a> {
     pub about: Option<&'a About>,
     /// A folder that the program itself names for its libraries, and that has a driver.
     pub own_driver: Option<&'a str>,
+    /// Whether the loader finds no driver on this machine.
+    pub lacks_driver: bool,
     pub processes: &'a [Process],
+}
+
+/// Whether the processes have loaded the drop-in, and none a driver.
+pub fn is_without_driver(processes: &[Process]) -> bool {
+    processes.iter().any(|process| process.has_drop_in) && !processes.iter().any(|process| process.has_driver)
 }
 
 /// The cause, and what to try.
@@ -157,7 +164,7 @@ pub fn cause(run: &Run<'_>) -> (String, &'static str) {
         );
     }
     let escaped = run.processes.iter().find(|process| process.has_driver && !process.has_drop_in);
-    escaped.map_or_else(|| unused(run.processes), |process| escape(process, run.deployment))
+    escaped.map_or_else(|| unused(run), |process| escape(process, run.deployment))
 }
 
 fn fixed(what: &str) -> String {
@@ -182,7 +189,8 @@ fn escape(process: &Process, deployment: Option<Deployment>) -> (String, &'stati
 }
 
 /// No process was seen to have a driver and not the drop-in.
-fn unused(processes: &[Process]) -> (String, &'static str) {
+fn unused(run: &Run<'_>) -> (String, &'static str) {
+    let processes = run.processes;
     let any = |is: fn(&Process) -> bool| processes.iter().any(is);
     if let Some(process) = processes.iter().find(|process| process.has_drop_in && process.is_off) {
         let what = format!("the environment of {} switches overtake off (OVERTAKE=off)", process.name);
@@ -193,6 +201,11 @@ fn unused(processes: &[Process]) -> (String, &'static str) {
             "a process loaded the driver and the drop-in, and left no report: it was killed within its first half \
              second, or did not initialise CUDA",
             "OVERTAKE_LOG=info, to see whether the drop-in opens",
+        ),
+        () if run.lacks_driver => (
+            "no process has loaded a driver, and the loader finds no libcuda.so.1 here",
+            "the NVIDIA driver, a container with its GPUs (docker run --gpus all), or the software GPU: \
+             LD_LIBRARY_PATH=PREFIX/lib/overtake/soft, where PREFIX has overtake's own lib",
         ),
         () if any(|process| process.has_drop_in) => {
             ("no process has loaded the driver: the program did not use CUDA", "a look at what it prints")
@@ -254,6 +267,10 @@ mod tests {
             (run(std::slice::from_ref(&without_loader)), "serve is statically linked"),
             (run(std::slice::from_ref(&other_rights)), "used CUDA past the drop-in"),
             (run(std::slice::from_ref(&without_cuda)), "the program did not use CUDA"),
+            (
+                Run { lacks_driver: true, ..run(std::slice::from_ref(&without_cuda)) },
+                "the loader finds no libcuda.so.1 here",
+            ),
             (run(std::slice::from_ref(&off)), "the environment of serve switches overtake off"),
             (run(&[]), "ended before it could be looked at"),
         ];

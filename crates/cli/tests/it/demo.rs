@@ -112,7 +112,8 @@ fn it_announces_its_work_and_ends_with_the_picture() {
     let (out, err) = succeed(&folder, &arguments, &[]);
     assert!(err.contains("64 KiB") && err.contains("14 cases take turns in 2 rounds: 6 s of"), "{err}");
     assert!(!err.contains('\r') && !err.contains('\x1b'), "a bar is for terminals: {err:?}");
-    assert_eq!(out.lines().last(), Some("picture: overtake-demo.svg"), "{out}");
+    let next = "next: overtake run --observe -- PROGRAM, to see whether it would help yours";
+    assert!(out.ends_with(&format!("picture: overtake-demo.svg\n{next}\n")), "{out}");
     let quiet = [&["--quiet"], &arguments[..]].concat();
     assert_eq!(succeed(&folder, &quiet, &[]).1, "");
 }

@@ -76,7 +76,10 @@ print(sys.version_info < (3, 13))
         let ends = |at: usize, end: &str| python[at].as_str().is_some_and(|line| line.ends_with(end));
         let is_right = match (is_held, prints) {
             (true, _) => python.len() == 2 && ends(0, "script.py:6 load") && ends(1, "script.py:14 <module>"),
-            (false, "True") => python.len() == 1 && ends(0, "script.py:6 load"),
+            (false, "True") => {
+                let line = python.first().and_then(|line| line.as_str()).unwrap_or_default();
+                python.len() == 1 && line.contains("script.py:6 load, called from ") && ends(0, "script.py:14 <module>")
+            }
             (false, _) => python.is_empty(),
         };
         assert!(is_right, "{loader}: {site:#}");

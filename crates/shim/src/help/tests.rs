@@ -37,11 +37,29 @@ const CASES: &[Case] = &[
         |_| (),
         Answer::Helps,
         "would help this program: 120 of 400 urgent copies were issued while bulk of \
-        another stream was in flight, and took 8.40 ms at the median, 12.0 us where nothing was",
+        another stream was in flight, and took 8.40 ms on average, 12.0 us where nothing was",
     ),
-    ("under overtake", |seen| seen.only = false, Answer::Helps, "is at work here: 120 of 400"),
+    (
+        "under overtake",
+        |seen| {
+            seen.only = false;
+            seen.waits.behind = spans(60, 14.0);
+        },
+        Answer::Helps,
+        "is at work here: 120 of 400 urgent copies were issued while bulk of another stream was in flight, which had \
+        8.00 ms to go, by estimate, and took 14.0 us on average",
+    ),
+    ("under overtake, to no avail", |seen| seen.only = false, Answer::Little, "changes little here: 120 of 400"),
+    (
+        "a few long waits",
+        |seen| {
+            seen.waits.behind = Spans { p50_us: Some(12.0), ..spans(60, 8_400.0) };
+        },
+        Answer::Helps,
+        "and took 8.40 ms on average",
+    ),
     ("never waited for", |seen| seen.waits = Waits::default(), Answer::Helps, "which had 8.00 ms to go, by estimate"),
-    ("never alone", |seen| seen.waits.alone = Spans::default(), Answer::Helps, "and took 8.40 ms at the median"),
+    ("never alone", |seen| seen.waits.alone = Spans::default(), Answer::Helps, "and took 8.40 ms on average"),
     ("no gain", |seen| seen.waits.behind = spans(60, 15.0), Answer::Little, "would help this program little"),
     (
         "short bulk",

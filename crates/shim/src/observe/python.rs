@@ -120,13 +120,16 @@ impl Python {
 }
 
 /// The most bytes of printed frames that are read.
-const PRINTED_BYTES_MAX: usize = 1 << 10;
+const PRINTED_BYTES_MAX: usize = 1 << 12;
+
+/// Where the code of others lies.
+const OF_OTHERS: [&str; 3] = ["/site-packages/", "/dist-packages/", "/lib/python3"];
 
 type ThisThread = unsafe extern "C" fn() -> *mut c_void;
 type Print = unsafe extern "C" fn(file: c_int, thread: *mut c_void);
 
-/// The innermost Python function of the calling thread, which need not hold the lock. It costs some system calls for
-/// each frame.
+/// The innermost Python function of the calling thread, which need not hold the lock, and the function of the program
+/// that called it. It costs some system calls for each frame.
 pub(super) fn line_without_lock() -> Option<String> {
     // SAFETY: the prototypes are those of Python's manual, and of its source from 3.3 on.
     let (this_thread, print) =
@@ -149,7 +152,16 @@ pub(super) fn line_without_lock() -> Option<String> {
         read
     };
     let printed = String::from_utf8_lossy(text.get(..usize::try_from(read).ok()?)?).into_owned();
-    printed.lines().find_map(printed_line)
+    innermost(&printed)
+}
+
+/// `file:line function, called from file:line function`. The second is the program's own where the first is not.
+fn innermost(printed: &str) -> Option<String> {
+    let is_of_others = |line: &String| OF_OTHERS.iter().any(|folder| line.contains(folder));
+    let mut lines = printed.lines().filter_map(printed_line);
+    let first = lines.next()?;
+    let caller = if is_of_others(&first) { lines.find(|line| !is_of_others(line)) } else { lines.next() };
+    Some(caller.map_or_else(|| first.clone(), |caller| format!("{first}, called from {caller}")))
 }
 
 /// `file:line function` of a line such as `  File "train.py", line 3 in load`.
@@ -170,6 +182,21 @@ mod tests {
     #[test]
     fn a_program_without_an_interpreter_has_no_lines() {
         assert!(super::lines().is_empty() && super::line_without_lock().is_none());
+    }
+
+    #[test]
+    fn a_library_s_function_is_told_with_the_program_s_that_called_it() {
+        let torch = "/env/lib/python3.11/site-packages/torch/nn/module.py";
+        let of = |frames: &[(&str, &str)]| {
+            let lines = frames.iter().map(|(file, function)| format!("  File \"{file}\", line 7 in {function}"));
+            super::innermost(&lines.collect::<Vec<_>>().join("\n"))
+        };
+        let through = of(&[(torch, "convert"), (torch, "to"), ("/a/serve.py", "load"), ("/a/serve.py", "<module>")]);
+        assert_eq!(through.unwrap(), format!("{torch}:7 convert, called from /a/serve.py:7 load"));
+        let own = of(&[("/a/serve.py", "must"), ("/a/serve.py", "load"), ("/a/serve.py", "<module>")]);
+        assert_eq!(own.as_deref(), Some("/a/serve.py:7 must, called from /a/serve.py:7 load"));
+        assert_eq!(of(&[("/a/serve.py", "<module>")]).as_deref(), Some("/a/serve.py:7 <module>"));
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -36,12 +36,14 @@ const BUILT: [(&str, &str, FileKind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 14] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("crates/capi/include/overtake_arrays.hpp", "include/overtake_arrays.hpp"),
     ("crates/capi/include/overtake_templates.hpp", "include/overtake_templates.hpp"),
     ("crates/capi/include/overtake_pipelines.hpp", "include/overtake_pipelines.hpp"),
+    ("crates/feed/src/overtake_pipeline.cuh", "include/overtake_pipeline.cuh"),
+    ("crates/profile/src/overtake_profile.cuh", "include/overtake_profile.cuh"),
     ("tests/c/cuda_mini.h", "lib/overtake/soft/include/cuda.h"),
     ("crates/capi/templates/overtake.pc.in", "lib/pkgconfig/overtake.pc"),
     ("crates/capi/templates/overtake-soft.pc.in", "lib/pkgconfig/overtake-soft.pc"),

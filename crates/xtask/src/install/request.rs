@@ -19,6 +19,7 @@ Options:
 What is installed, with LIBDIR for PREFIX/lib:
   PREFIX/bin/overtake                     the command
   PREFIX/include/overtake.h, overtake.hpp the headers of the C library
+  PREFIX/include/overtake_*.cuh           for kernels that feed on frames, and for times of their blocks
   LIBDIR/libovertake.so, libovertake.a    the C library
   LIBDIR/libovertake_preload.so           the drop-in
   LIBDIR/overtake/python/overtake_gpu/    the Python package, for PYTHONPATH=LIBDIR/overtake/python

@@ -65,6 +65,25 @@ fn holds(file: &Path, text: &str) -> bool {
 }
 
 #[test]
+fn headers_that_pages_include_are_installed() {
+    let place = Place::new();
+    place.build("libovertake_c.so", "any");
+    place.install(&[]);
+    let pages = std::fs::read_dir(crate::root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.chain(["README.md", "crates/capi/README.md"].map(|page| crate::root().join(page)));
+    let mut headers = BTreeSet::new();
+    for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let text = std::fs::read_to_string(page).unwrap();
+        let included = text.lines().filter_map(|line| line.trim().strip_prefix("#include "));
+        let named = included.filter_map(|rest| rest.split(['<', '>', '"']).nth(1).map(str::to_owned));
+        headers.extend(named.filter(|name| name.starts_with("overtake")));
+    }
+    assert!(headers.contains("overtake.h") && headers.contains("overtake_pipeline.cuh"), "{headers:?}");
+    let absent: Vec<_> = headers.iter().filter(|name| !place.installed("include").join(name).exists()).collect();
+    assert!(absent.is_empty(), "{absent:?}");
+}
+
+#[test]
 fn built_files_are_stripped_and_absent_ones_are_named() {
     let place = Place::new();
     place.build("libovertake_c.so", "first");

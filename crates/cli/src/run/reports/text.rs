@@ -46,10 +46,6 @@ pub fn render(
     if !total.passed_on.is_empty() {
         section(&mut text, "copies that no device's layer had a say in", &reason_table(&total.passed_on));
     }
-    let calls = call_table(total);
-    if !calls.is_empty() {
-        section(&mut text, "calls by symbol", &calls);
-    }
     if processes.len() > 1 {
         section(&mut text, "processes", &process_table(processes));
     }
@@ -87,7 +83,11 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
     writeln!(text, "\ndevice {}: {}", device.device, device.name).expect("writing to a String");
     section(text, "copies by class", &class_table(device));
     if !device.latencies.is_empty() {
-        section(text, "latency by priority (higher is more urgent)", &latency_table(&device.latencies));
+        section(
+            text,
+            "latency by priority: higher is more urgent; a sample of the copies is measured, and a p99 needs 1,000",
+            &latency_table(&device.latencies),
+        );
         if device.latencies.iter().any(|latency| latency.p50_us.is_none()) {
             line(text, "  (percentiles of several contexts do not add up; --json has each)");
         }
@@ -95,15 +95,9 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
     if !device.passed_on.is_empty() {
         section(text, "copies passed on untouched", &reason_table(&device.passed_on));
     }
-    writeln!(
-        text,
-        "\nchunks {}, rescues {}, replaced kernels {}, boosts {}, errors {}",
-        device.chunks, device.rescues, device.guard_rescues, device.boosts, device.errors
-    )
-    .expect("writing to a String");
     if device.on_device.copies + device.between_devices.copies > 0 {
         let (within, between) = (count(device.on_device.copies), count(device.between_devices.copies));
-        line(text, &format!("among all of them: {within} copies on the device, {between} between devices"));
+        line(text, &format!("\namong all of them: {within} copies on the device, {between} between devices"));
     }
     if device.stand_downs > 0 {
         let (downs, again) = (count(device.stand_downs), count(device.resumptions));
@@ -173,15 +167,6 @@ fn reason_table(passed_on: &[ReasonRecord]) -> Table {
     let mut table = Table::new(columns);
     for passed in passed_on {
         table.push(amount_row(&passed.reason, Amount { copies: passed.copies, bytes: passed.bytes }));
-    }
-    table
-}
-
-fn call_table(total: &Total) -> Table {
-    let columns = vec![Column::words("symbol"), Column::numbers("intercepted"), Column::numbers("passed on")];
-    let mut table = Table::new(columns);
-    for call in total.calls.iter().filter(|call| call.intercepted + call.passed_on > 0) {
-        table.push([call.symbol.clone(), count(call.intercepted), count(call.passed_on)]);
     }
     table
 }
@@ -309,7 +294,7 @@ copies by class
   bulk by engine            0       0 B
   passed on untouched       2     8 KiB
 
-latency by priority (higher is more urgent)
+latency by priority: higher is more urgent; a sample of the copies is measured, and a p99 needs 1,000
   priority  measured  p50 (us)  p99 (us)  max (us)
   ------------------------------------------------
          2     1,000       8.2      12.5       140
@@ -319,7 +304,6 @@ copies passed on untouched
   ------------------------
   capturing       2  8 KiB
 
-chunks 3, rescues 0, replaced kernels 0, boosts 0, errors 0
 among all of them: 0 copies on the device, 5 between devices
 
 copies ranked by the demand of their streams
@@ -328,11 +312,6 @@ copies ranked by the demand of their streams
   that move little: first   1,000  62.5 MiB
   that are busy: bulk          16     4 GiB
 waits that lifted copies of streams which had been busy: 3
-
-calls by symbol
-  symbol                intercepted  passed on
-  --------------------------------------------
-  cuMemcpyHtoDAsync_v2        1,234          1
 
 warning: beware
 

@@ -158,7 +158,8 @@ fn a_run_without_a_report_says_why() {
     let past_audit = (alone(&folder, &audited), "names the folder of its driver itself (RUNPATH ");
     let switched = really_with(&folder, &["--report", "--", program, "kernels"], &[("OVERTAKE", "off")]);
     let switched = (switched, "overtake is switched off (OVERTAKE=off)");
-    for (output, part) in outputs.into_iter().chain([past_audit, switched]) {
+    let without_driver = (alone(&folder, &["--report", "--", "sleep", "0.3"]), "finds no libcuda.so.1 here");
+    for (output, part) in outputs.into_iter().chain([past_audit, switched, without_driver]) {
         let said = text(&output.stderr);
         let line = said.lines().find(|line| line.starts_with("no process used CUDA through the drop-in: "));
         assert!(line.is_some_and(|line| line.contains(part)) && said.contains("\ntry: "), "{part}:\n{said}");
