@@ -348,7 +348,7 @@ impl Twin {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 10 } else { 512 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 512 }))]
 
     /// After each change the published word and the counts say what a list of all reservations says.
     #[test]
