@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use hal::{Host, Nanos, ROUGH_MAX, ThreadToken, Wait};
+use hal::{Host, Nanos, ThreadToken, Wait};
 
 /// Shorter sleeps spin: the scheduler would oversleep them by more than their length.
 const SLEEP_FLOOR: Nanos = Nanos::from_us(200);
@@ -16,9 +16,6 @@ const YIELD_SPAN: Nanos = Nanos::from_ms(5);
 const NAP: Nanos = Nanos::from_us(50);
 /// After so many pauses a thread lets others have its processor: the one that it waits for may need it.
 const PAUSES_MAX: u32 = 4096;
-
-/// The ticks of a system's clock are further apart than this.
-const TICK_MIN: Nanos = Nanos::from_us(500);
 
 thread_local! {
     /// The pauses of this thread.
@@ -50,14 +47,13 @@ fn let_others_run() {
 #[derive(Debug)]
 pub struct RealHost {
     origin: Nanos,
-    rough: libc::clockid_t,
 }
 
 impl RealHost {
     /// A host whose time begins now.
     #[must_use]
     pub fn new() -> RealHost {
-        RealHost { origin: since_boot(libc::CLOCK_MONOTONIC), rough: rough_clock() }
+        RealHost { origin: since_boot() }
     }
 
     /// Gives the processor a pause, which depends on the time that the wait has lasted and on its deadline.
@@ -73,30 +69,15 @@ impl RealHost {
     }
 }
 
-/// The monotonic clock, in a third of the instructions of [`std::time::Instant`]: copies by demand read it. The rough
-/// one is that of the last tick, which costs no reading of the processor's counter.
+/// The monotonic clock, in a third of the instructions of [`std::time::Instant`]: copies by demand read it.
 #[inline]
 #[expect(clippy::disallowed_methods, reason = "the machine's time begins here")]
-fn since_boot(clock: libc::clockid_t) -> Nanos {
+fn since_boot() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes to `time`, which outlives it. Every Linux has both clocks, so it does not fail.
-    unsafe { libc::clock_gettime(clock, &mut time) };
+    // SAFETY: the call writes to `time`, which outlives it. Every Linux has this clock, so it does not fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     // 2^64 ns are 584 years.
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-/// The clock of ticks. A system without ticks, such as that of some containers, has it by name alone, and tells it as
-/// exact: reading it is a system call there.
-fn rough_clock() -> libc::clockid_t {
-    if cfg!(miri) {
-        return libc::CLOCK_MONOTONIC; // Miri does not know the call
-    }
-    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes to `tick`, which outlives it.
-    let is_known = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut tick) } == 0;
-    let tick = Nanos(tick.tv_sec as u64 * 1_000_000_000 + tick.tv_nsec as u64);
-    let has_ticks = is_known && TICK_MIN <= tick && tick <= ROUGH_MAX;
-    if has_ticks { libc::CLOCK_MONOTONIC_COARSE } else { libc::CLOCK_MONOTONIC }
 }
 
 impl Default for RealHost {
@@ -108,12 +89,7 @@ impl Default for RealHost {
 impl Host for RealHost {
     #[inline]
     fn now(&self) -> Nanos {
-        since_boot(libc::CLOCK_MONOTONIC).since(self.origin)
-    }
-
-    #[inline]
-    fn now_roughly(&self) -> Nanos {
-        since_boot(self.rough).since(self.origin)
+        since_boot().since(self.origin)
     }
 
     #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
@@ -179,15 +155,6 @@ mod tests {
             host.sleep(span);
             assert!(host.now().since(start) >= span);
         }
-    }
-
-    #[test]
-    fn the_rough_time_is_one_that_has_been() {
-        let host = RealHost::new();
-        host.sleep(Nanos::from_ms(30));
-        let (before, rough, after) = (host.now(), host.now_roughly(), host.now());
-        // A busy machine may be late with a tick.
-        assert!(rough <= after && rough + Nanos::from_ms(1_000) > before && rough > Nanos::ZERO, "{rough:?} {after:?}");
     }
 
     #[test]

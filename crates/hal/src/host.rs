@@ -29,18 +29,10 @@ pub enum Wait {
 #[derive(Debug)]
 pub struct ThreadToken(pub u64);
 
-/// The longest pause between two ticks of a system's clock: a hundred in a second.
-pub const ROUGH_MAX: Nanos = Nanos::from_ms(10);
-
 /// Time and threads of the host.
 pub trait Host: Send + Sync {
     /// The calling thread's time.
     fn now(&self) -> Nanos;
-
-    /// A time that has been [`Host::now`], for a fraction of its cost: at most [`ROUGH_MAX`] ago.
-    fn now_roughly(&self) -> Nanos {
-        self.now()
-    }
 
     /// Sleeps on the calling thread.
     fn sleep(&self, span: Nanos);

@@ -81,7 +81,7 @@ pub use external::ExternalSemaphoreKind;
 pub use handle::{
     Context, DevicePtr, Event, ExternalMemory, ExternalSemaphore, Function, Graph, GraphExec, Module, Stream,
 };
-pub use host::{Host, HostThread, ROUGH_MAX, ThreadToken, Wait, spawn, spawn_small};
+pub use host::{Host, HostThread, ThreadToken, Wait, spawn, spawn_small};
 pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};
 pub use memory::{HostAllocFlags, HostRegisterFlags, MemoryKind, PointerExtent, PointerInfo};

@@ -44,9 +44,9 @@ pub struct Engine {
     pub copies: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time that threads of the program spent in the calls; of small ones that do not wait, by a sample.
+    /// The time that threads of the program spent in the calls.
     pub blocked_us: u64,
-    /// The longest call that was timed.
+    /// The longest call.
     pub blocked_max_us: u64,
     /// Copies that were recorded into a graph.
     pub captured: u64,
@@ -88,7 +88,7 @@ pub struct Engine {
 pub struct Waits {
     /// Bulk of another stream was in flight.
     pub behind: Spans,
-    /// Nothing was: those of a sample.
+    /// Nothing was.
     pub alone: Spans,
     /// Earlier work of their own stream may have been: these are counted, and not measured.
     pub after_own_work: u64,

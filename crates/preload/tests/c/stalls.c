@@ -188,13 +188,6 @@ static void stalled(Parts *parts)
         stalls_here(parts);
 }
 
-/* More copies than are timed one by one. */
-static void often(Parts *parts)
-{
-    for (int i = 0; i < 320; i++)
-        urgent(parts, parts->little);
-}
-
 typedef struct {
     const char *name;
     void (*run)(Parts *parts);
@@ -205,7 +198,6 @@ static const Scenario scenarios[] = {
     {"one_stream_large", one_stream_large}, {"captured", captured}, {"kernels", kernels},
     {"no_copies", no_copies}, {"on_device", on_device}, {"alone", alone}, {"apart", apart},
     {"opposite", opposite}, {"small_bulk", small_bulk}, {"bulk_only", bulk_only}, {"stalled", stalled},
-    {"often", often},
 };
 
 int main(int count, char **arguments)

@@ -3,17 +3,14 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `began.rs` | the time before a call, exact or rough |
 //! | `streams.rs` | the streams that copy, with their counts |
 //! | `link.rs` | the bulk in flight on an engine, by estimate |
 //! | `waits.rs` | waits of the program, and the urgent copies that they end |
 //! | `sites.rs`, `python.rs` | the calls that blocked for long, and where they are in the program |
 //!
-//! A copy takes no lock and allocates nothing, and the device is given no work. A small copy that the call does not
-//! wait for costs two rough readings of the clock and three atomic additions, unless bulk is in flight. The others are
-//! timed, and so is a sample of those: the first of each stream, and then one in 16.
+//! A copy costs two readings of the clock and a dozen atomic additions. It takes no lock and allocates nothing, and the
+//! device is given no work.
 
-mod began;
 mod link;
 mod python;
 mod sites;
@@ -35,7 +32,6 @@ use crate::process::Process;
 use crate::rules::Decision;
 use crate::streams::Anywhere;
 
-use began::Began;
 use link::Link;
 use sites::{Sites, Stall};
 use streams::{Before, Pending, Slot, Streams, add};
@@ -52,11 +48,8 @@ const DEVICES: usize = 16;
 /// Copies of this size and more can give way, and are asked for the kind of their memory.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// One smaller copy in so many is asked for it, and timed.
-const SAMPLE_EVERY: u64 = 16;
-
-/// So many copies of a stream in one direction are timed before that.
-const TIMED_FIRST: u64 = 64;
+/// One smaller copy in so many is asked for it.
+const ASK_EVERY: u64 = 16;
 
 /// A call that blocks for so long is noted with its place in the program.
 const STALL: Nanos = Nanos::from_ms(1);
@@ -130,7 +123,7 @@ struct Sight<'a> {
     is_pageable: Option<bool>,
     rank: Option<Rank>,
     in_the_way: Nanos,
-    began: Began,
+    began: Nanos,
 }
 
 /// The direction of a copy on its way to an engine: 0 to the device, 1 to the host.
@@ -296,33 +289,19 @@ impl Process {
             add(&tallies.captured, 1);
             return None;
         }
-        let (number, host) = (tallies.copies.load(Ordering::Relaxed), driver.host());
-        let is_sampled = number % SAMPLE_EVERY == 0;
-        let is_asked = bytes >= LARGE_BYTES || is_sampled;
+        let is_asked = bytes >= LARGE_BYTES || tallies.copies.load(Ordering::Relaxed) % ASK_EVERY == 0;
         let is_pageable = is_asked.then(|| is_pageable(driver, call, engine)).flatten();
-        let weight = match number {
-            _ if call.native.is_blocking() || bytes >= LARGE_BYTES || number < TIMED_FIRST => 1,
-            _ if is_sampled => SAMPLE_EVERY,
-            _ => 0,
-        };
-        let mut began = Began::new(host, weight);
-        let (rank, by_priority) = rank(self, call, slot, named, bytes, began.at());
-        let link = observer.link(slot, engine);
+        let began = driver.host().now();
+        let (rank, by_priority) = rank(self, call, slot, named, bytes, began);
         let in_the_way = match rank {
-            // The rough time is an earlier one.
-            Some(Rank::First) if link.in_the_way(place as u64, began.at()) > Nanos::ZERO => {
-                link.in_the_way(place as u64, began.exactly(host))
-            }
+            Some(Rank::First) => observer.link(slot, engine).in_the_way(place as u64, began),
             _ => Nanos::ZERO,
         };
-        if rank == Some(Rank::Bulk) {
-            began.exactly(host);
-        }
         if by_priority && rank == Some(Rank::First) {
             add(&tallies.urgent_by_priority, 1);
         }
         if observer.began.load(Ordering::Relaxed) == 0 {
-            observer.began.store(began.exactly(host).0, Ordering::Relaxed);
+            observer.began.store(began.0, Ordering::Relaxed);
         }
         Some(Sight { driver, place, slot, engine, bytes, is_pageable, rank, in_the_way, began })
     }
@@ -338,12 +317,11 @@ fn is_pageable(driver: &dyn Driver, call: &Call<'_>, engine: usize) -> Option<bo
 impl Observer {
     /// The call of a copy has returned.
     fn returned(&self, sight: &Sight<'_>, call: &Call<'_>) {
-        let (now, blocked) = sight.began.ended(sight.driver.host());
+        let now = sight.driver.host().now();
+        let blocked = now.since(sight.began);
         self.count(sight, blocked);
         // Another thread may write an earlier time last, by the length of a call.
-        if now.0 > self.ended.load(Ordering::Relaxed) {
-            self.ended.store(now.0, Ordering::Relaxed);
-        }
+        self.ended.store(now.0, Ordering::Relaxed);
         let is_blocking = call.native.is_blocking();
         match sight.rank {
             Some(Rank::First) => self.urgent(sight),
@@ -369,11 +347,7 @@ impl Observer {
         let tallies = &sight.slot.tallies[sight.engine];
         add(&tallies.copies, 1);
         add(&tallies.bytes, sight.bytes);
-        if blocked > Nanos::ZERO {
-            // Of the others of a sample each one that stalls counts by itself.
-            let weight = if blocked < STALL { sight.began.weight } else { 1 };
-            add(&tallies.blocked_ns, blocked.0 * weight);
-        }
+        add(&tallies.blocked_ns, blocked.0);
         if blocked.0 > tallies.blocked_max_ns.load(Ordering::Relaxed) {
             tallies.blocked_max_ns.fetch_max(blocked.0, Ordering::Relaxed);
         }
@@ -403,8 +377,7 @@ impl Observer {
             add(&tallies.behind, 1);
             add(&tallies.behind_ns, sight.in_the_way.0);
         }
-        let is_known = sight.began.exact.is_some() || before == Before::OwnWork;
-        sight.slot.urgent(if is_known { Pending::new(sight.began.at(), before) } else { Pending::default() });
+        sight.slot.urgent(Pending::new(sight.began, before));
     }
 
     fn bulk(&self, sight: &Sight<'_>, is_blocking: bool, blocked: Nanos) {
@@ -415,7 +388,7 @@ impl Observer {
             add(&tallies.bulk_large_bytes, sight.bytes);
         }
         let link = self.link(sight.slot, sight.engine);
-        link.bulk(sight.place as u64, sight.began.at(), sight.bytes);
+        link.bulk(sight.place as u64, sight.began, sight.bytes);
         if is_blocking || sight.is_pageable == Some(true) {
             link.called(sight.bytes, blocked);
         }

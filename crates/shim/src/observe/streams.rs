@@ -56,19 +56,18 @@ pub(super) enum Last {
     Work,
 }
 
-/// Copies of one direction in one stream. Every copy uses the first line of the cache, and few use the others.
+/// Copies of one direction in one stream.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
 pub(super) struct Tallies {
     pub(super) copies: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) blocked_ns: AtomicU64,
     pub(super) blocked_max_ns: AtomicU64,
+    pub(super) captured: AtomicU64,
     pub(super) urgent: AtomicU64,
     pub(super) urgent_by_priority: AtomicU64,
     pub(super) bulk: AtomicU64,
     pub(super) bulk_bytes: AtomicU64,
-    pub(super) captured: AtomicU64,
     pub(super) bulk_large_bytes: AtomicU64,
     pub(super) behind: AtomicU64,
     pub(super) behind_ns: AtomicU64,
@@ -85,9 +84,8 @@ pub(super) fn add(count: &AtomicU64, more: u64) {
     count.fetch_add(more, Ordering::Relaxed);
 }
 
-/// One stream. All but the counts lies in one line of the cache.
+/// One stream.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub(super) struct Slot {
     /// A number of the stream; 0: the slot is free.
     key: AtomicU64,

@@ -14,21 +14,21 @@ const BEHIND: &str = "the copy was urgent, and bulk of another stream was in fli
 const WAITS: &str = "the call waits for the copy, and for all work before it in its stream";
 const INSIDE: &str = "the call had to wait inside the driver";
 
-/// Every program, the place with most time, its calls at least, and the reason.
-const PROGRAMS: [(&str, &str, u64, &str); 13] = [
-    ("upload_of_pageable_memory", "blocked upload_of_pageable_memory+", 1, PAGEABLE),
-    ("download_to_pageable_memory", "blocked download_to_pageable_memory+", 1, PAGEABLE),
-    ("upload_that_seems_not_to_wait", "blocked upload_that_seems_not_to_wait+", 1, PAGEABLE),
-    ("rows_of_pageable_memory", "blocked rows_of_pageable_memory+", 1, PAGEABLE),
-    ("small_upload_behind_bulk", "blocked small_upload_behind_bulk+", 1, BEHIND),
-    ("small_download_behind_bulk", "blocked small_download_behind_bulk+", 1, BEHIND),
-    ("upload_that_is_waited_for", "blocked upload_that_is_waited_for+", 1, WAITS),
-    ("small_download_after_other_work", "blocked small_download_after_other_work+", 1, WAITS),
-    ("copies_into_a_full_stream", "blocked copies_into_a_full_stream+", 1, INSIDE),
-    ("in_another_thread", "blocked upload_of_another_thread+", 1, PAGEABLE),
-    ("in_a_library", "plugin.so plugin_loads+", 1, PAGEABLE),
-    ("without_a_name", "blocked+0x", 1, PAGEABLE),
-    ("two_places", "blocked download_to_pageable_memory+", 8, PAGEABLE),
+/// Every program, the place with most time, its calls if they are known, and the reason.
+const PROGRAMS: [(&str, &str, Option<u64>, &str); 13] = [
+    ("upload_of_pageable_memory", "blocked upload_of_pageable_memory+", Some(1), PAGEABLE),
+    ("download_to_pageable_memory", "blocked download_to_pageable_memory+", Some(1), PAGEABLE),
+    ("upload_that_seems_not_to_wait", "blocked upload_that_seems_not_to_wait+", Some(1), PAGEABLE),
+    ("rows_of_pageable_memory", "blocked rows_of_pageable_memory+", Some(1), PAGEABLE),
+    ("small_upload_behind_bulk", "blocked small_upload_behind_bulk+", Some(1), BEHIND),
+    ("small_download_behind_bulk", "blocked small_download_behind_bulk+", Some(1), BEHIND),
+    ("upload_that_is_waited_for", "blocked upload_that_is_waited_for+", Some(1), WAITS),
+    ("small_download_after_other_work", "blocked small_download_after_other_work+", Some(1), WAITS),
+    ("copies_into_a_full_stream", "blocked copies_into_a_full_stream+", None, INSIDE),
+    ("in_another_thread", "blocked upload_of_another_thread+", Some(1), PAGEABLE),
+    ("in_a_library", "plugin.so plugin_loads+", Some(1), PAGEABLE),
+    ("without_a_name", "blocked+0x", Some(1), PAGEABLE),
+    ("two_places", "blocked download_to_pageable_memory+", Some(3), PAGEABLE),
 ];
 
 /// A library with one function that copies. The program has loaded its driver.
@@ -70,7 +70,7 @@ fn each_stall_is_told_with_its_place_and_its_reason() {
         let has = |start: &str| lines.iter().any(|line| line.trim_start().starts_with(start));
         let is_at = lines.get(1).is_some_and(|line| line.starts_with(&format!("    at {place}")));
         let site = &read(&folder.path().join("run.json"))["total"]["observed"]["sites"][0];
-        let is_counted = site["calls"].as_u64() >= Some(calls) && site["blocked_us"].as_u64() >= Some(1_000);
+        let is_counted = calls.is_none_or(|calls| site["calls"] == calls) && site["blocked_us"].as_u64() >= Some(1_000);
         if !is_at || !has(&format!("because {reason}")) || !has("try: ") || !is_counted {
             wrong.push(format!("{scenario}: {site:#}\n{said}"));
         }
