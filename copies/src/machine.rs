@@ -12,7 +12,7 @@ pub fn of(driver: &dyn Driver, device: Device, options: &Options) -> Machine {
     let attribute = |which, otherwise| driver.device_attribute(which, device).unwrap_or(otherwise);
     let told = || options.link_gbps.or_else(|| told_by_the_system(&pci(driver, device)));
     Machine {
-        link_gbps: told().unwrap_or_else(|| of_its_age(attribute(Attribute::COMPUTE_CAPABILITY_MAJOR, 9))),
+        link_gbps: told().unwrap_or_else(|| of_its_age(attribute(Attribute::COMPUTE_CAPABILITY_MAJOR, 9))).max(1),
         multiprocessors: attribute(Attribute::MULTIPROCESSOR_COUNT, Machine::MEASURED.multiprocessors as i32) as u32,
     }
 }

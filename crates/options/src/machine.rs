@@ -35,7 +35,8 @@ impl Machine {
         let warps = self.bytes(u64::from(workers.blocks * workers.warps) * u64::from(Machine::MEASURED.link_gbps));
         let warps = warps.div_ceil(Machine::MEASURED.link_gbps.into()) as u32;
         let blocks = match self.multiprocessors < Machine::MEASURED.multiprocessors {
-            true => workers.blocks.min(self.multiprocessors / KERNEL_SHARE),
+            // As few as hold them: fewer warps would not fill the link.
+            true => workers.blocks.min(self.multiprocessors / KERNEL_SHARE).max(warps.div_ceil(BLOCK_WARPS_MAX)),
             false => workers.blocks,
         };
         let blocks = blocks.max(1);

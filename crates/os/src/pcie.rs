@@ -15,8 +15,8 @@ fn limit_of(devices: &str, pci: &str) -> Option<u64> {
     }
     let own = end(devices, pci, "")?;
     // The place of a device is a link into the folder of its slot, which may be slower. What is in use now says less:
-    // an idle device lowers its speed.
-    let slot = end(devices, pci, "/..").unwrap_or(own);
+    // an idle device lowers its speed. A hypervisor's slot names any speed.
+    let slot = end(devices, pci, "/..").filter(|_| !is_virtual(devices, pci)).unwrap_or(own);
     Some(own.0.min(slot.0) * own.1.min(slot.1))
 }
 
@@ -27,6 +27,12 @@ fn end(devices: &str, pci: &str, at: &str) -> Option<(u64, u64)> {
     let bits = speed * 100_000_000;
     let carried = if speed > 50 { bits / 130 * 128 } else { bits / 10 * 8 };
     (lanes > 0).then_some((carried / 8, lanes))
+}
+
+/// Whether the slot is one of QEMU, VMware or Hyper-V, by the number of its vendor.
+fn is_virtual(devices: &str, pci: &str) -> bool {
+    let vendor = crate::file::read(Path::new(&[devices, "/", pci, "/../vendor"].concat()), 64).unwrap_or_default();
+    [&b"0x1b36"[..], b"0x15ad", b"0x1414"].iter().any(|of| vendor.starts_with(of))
 }
 
 #[inline(never)] // the drop-in is to be small
@@ -86,6 +92,11 @@ mod tests {
         assert_eq!(mbps("0000:18:00.0"), Some(31_507), "half the lanes");
         put(&slot, "2.5 GT/s PCIe\n", "16\n");
         assert_eq!(mbps("0000:18:00.0"), Some(4_000));
+        fs::write(slot.join("vendor"), "0x8086\n").unwrap();
+        assert_eq!(mbps("0000:18:00.0"), Some(4_000));
+        fs::write(slot.join("vendor"), "0x1b36\n").unwrap();
+        assert_eq!(mbps("0000:18:00.0"), Some(63_015), "by the device's own end, behind a slot of QEMU");
+        fs::remove_file(slot.join("vendor")).unwrap();
         put(&slot, "Unknown\n", "16\n");
         assert_eq!(mbps("0000:18:00.0"), Some(63_015), "by the device's own end");
         assert_eq!([mbps("0000:19:00.0"), mbps(""), mbps("../x")], [None; 3]);
