@@ -87,7 +87,7 @@ pub fn measure(driver: &Arc<dyn Driver>, progress: &mut Progress) -> Result<Cali
     progress.step("copy kernel");
     calibration.kernel_gbps = by_kernel(driver, &memory, calibration.link_gbps())?;
     progress.step("pageable copies");
-    calibration.pageable = pageable(driver, &memory, calibration.link_gbps())?;
+    calibration.pageable = pageable(driver, &memory, Options::default())?;
     Ok(calibration)
 }
 
@@ -119,9 +119,10 @@ fn by_kernel(driver: &Arc<dyn Driver>, memory: &Arc<Memory>, link_gbps: u32) -> 
     Ok((overtake.statistics().kernel.copies > 0).then_some(rates))
 }
 
-fn pageable(driver: &Arc<dyn Driver>, memory: &Arc<Memory>, link_gbps: u32) -> Result<[Vec<Pageable>; 2]> {
+/// With the threads of these options.
+fn pageable(driver: &Arc<dyn Driver>, memory: &Arc<Memory>, options: Options) -> Result<[Vec<Pageable>; 2]> {
     let profile = Profile { staging_bytes_min: STAGED_BYTES[0], ..Profile::LIBRARY };
-    let options = Options { profile, staging: true, link_gbps: Some(link_gbps), ..Options::default() };
+    let options = Options { profile, staging: true, ..options };
     let overtake = Overtake::attach(driver, options)?;
     let mut bytes = vec![1_u8; STAGED_BYTES[STAGED_BYTES.len() - 1] as usize];
     pair(|direction| {
@@ -166,6 +167,19 @@ mod tests {
             "{found:?}"
         );
         assert!(found.small_us.iter().all(|us| (4.0..25.0).contains(us)), "{found:?}");
+    }
+
+    #[test]
+    fn pageable_copies_have_their_rates_by_size() {
+        let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
+        let _open = console::device::OpenDevice::open(&driver, 0).unwrap();
+        let memory = Arc::new(Memory::new(&driver, LARGE_BYTES, SMALL_BYTES).unwrap());
+        let found = pageable(&driver, &memory, Options { staging_threads: 4, ..Options::default() }).unwrap();
+        for rates in &found {
+            assert_eq!(rates.iter().map(|rate| rate.bytes).collect::<Vec<_>>(), STAGED_BYTES, "{found:?}");
+        }
+        let largest = found[0][STAGED_BYTES.len() - 1];
+        assert!(largest.staged_gbps > largest.driver_gbps && largest.driver_gbps > 5.0, "{found:?}");
     }
 
     #[test]

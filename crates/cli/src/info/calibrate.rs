@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use backend::Opened;
 use bench::calibrate::{Calibration, STEPS, measure};
+use channels::chunk::{ENGINE_GAP, chunk_bytes};
 use console::device::OpenDevice;
 use console::failure::Result;
 use console::progress::Progress;
@@ -85,14 +86,15 @@ fn table(measured: &Calibration) -> Table {
 /// What follows from a link of this rate.
 fn consequences(link_gbps: u32, multiprocessors: u32) -> String {
     let options = Options { profile: Profile::DROP_IN, ..Options::default() };
-    let Profile { guard_bytes_min, kernel_h2d, kernel_d2h, .. } =
+    let Profile { chunk_max, guard_bytes_min, kernel_h2d, kernel_d2h, .. } =
         options.on(Machine { link_gbps, multiprocessors }).profile;
+    let chunk_bytes = chunk_bytes(chunk_max, u64::from(link_gbps) * 1_000_000_000, ENGINE_GAP);
     format!(
-        "bulk goes by kernel from {} on, by {} warps to the device and {} to the host, and chunks are as short as the \
-         link is slow",
+        "bulk goes by kernel from {} on, by {} warps to the device and {} to the host; chunks have {}",
         format::size(guard_bytes_min.unwrap_or_default()),
         kernel_h2d.blocks * kernel_h2d.warps,
         kernel_d2h.blocks * kernel_d2h.warps,
+        format::size(chunk_bytes),
     )
 }
 
@@ -102,8 +104,8 @@ fn verdict(device: &Kept) -> String {
     let mut text = match device.corrected_gbps() {
         None => format!("  link: {measured} GB/s, and {assumed} are assumed: nothing changes\n"),
         Some(gbps) => format!(
-            "  link: {gbps} GB/s, and {assumed} were assumed. `overtake run` sets link_gbps={gbps} from now on (set it \
-             yourself elsewhere): {}\n",
+            "  link: {gbps} GB/s, and {assumed} were assumed. From now on `overtake run` sets link_gbps={gbps}; set it \
+             yourself elsewhere\n  then {}\n",
             consequences(gbps, device.multiprocessors)
         ),
     };
