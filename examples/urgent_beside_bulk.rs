@@ -1,7 +1,7 @@
 //! An urgent copy beside bulk copies, natively and through overtake: the product in one page.
 //!
 //! `cargo run --release --example urgent_beside_bulk` takes the GPU if there is one, else the software GPU; arguments
-//! of the form `name=value` set options, such as `wait_budget_us=30`.
+//! of the form `name=value` set options, such as `wait_budget_us=60`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Pair {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = Options::from_environment()?;
     for argument in std::env::args().skip(1) {
-        let (name, value) = argument.split_once('=').ok_or("arguments look like wait_budget_us=30")?;
+        let (name, value) = argument.split_once('=').ok_or("arguments look like wait_budget_us=60")?;
         options.set(name, value)?;
         if let Some(said) = overtake::options::retired(name) {
             eprintln!("warning: {said}");

@@ -142,7 +142,7 @@ pub fn product_options(changes: &[String]) -> Result<Options> {
     for change in changes {
         let Some((name, value)) = change.split_once('=') else {
             return Err(Failure::Other(format!(
-                "--set takes NAME=VALUE, such as --set wait_budget_us=30, not {change:?}"
+                "--set takes NAME=VALUE, such as --set wait_budget_us=60, not {change:?}"
             )));
         };
         options.set(name, value).map_err(|error| Failure::Other(error.to_string()))?;

@@ -4,7 +4,6 @@
 #![deny(unsafe_code)]
 
 mod args;
-mod calibration;
 mod check;
 mod dag;
 mod demo;

@@ -111,8 +111,8 @@ impl Default for GuardOptions {
 /// # use overtake_options as overtake;
 /// use overtake::Options;
 ///
-/// let options = Options { bulk_bytes_min: 4 << 20, ..Options::default() }.with("wait_budget_us", "30")?;
-/// assert_eq!(options.wait_budget.0, 30_000);
+/// let options = Options { bulk_bytes_min: 4 << 20, ..Options::default() }.with("wait_budget_us", "60")?;
+/// assert_eq!(options.wait_budget.0, 60_000);
 ///
 /// let error = Options::default().with("automtic", "size").unwrap_err();
 /// assert_eq!(error.to_string(), "no option is called automtic: is it automatic?");

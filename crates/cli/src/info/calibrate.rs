@@ -1,4 +1,4 @@
-//! `overtake info --calibrate`: measures what the constants of copies depend on, and keeps it.
+//! `overtake info --calibrate`: measures what the constants of copies depend on.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,23 +14,44 @@ use hal::{Device, Driver};
 use overtake::Options;
 use overtake::options::{Machine, Profile};
 use report::{Column, Table, format};
+use serde::Serialize;
 
 use super::collect::uuid;
-use crate::calibration::Kept;
+/// The calibration of a device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// The UUID of the device.
+    pub uuid: String,
+    pub name: String,
+    /// The release of the driver; empty if the system does not know it, as for the software GPU.
+    pub driver: String,
+    /// The rate that follows from the link or the age of the device.
+    pub assumed_gbps: u32,
+    pub multiprocessors: u32,
+    pub measured: Calibration,
+}
+
+impl Calibrated {
+    /// The measured rate, if it differs from the assumed one by more than measurements do.
+    pub fn corrected_gbps(&self) -> Option<u32> {
+        let (assumed, measured) = (self.assumed_gbps, self.measured.link_gbps());
+        (assumed.abs_diff(measured) > assumed / 10).then_some(measured)
+    }
+}
 
 /// Measures every device.
-pub fn devices(globals: &Globals, opened: &Opened) -> Result<Vec<Kept>> {
+pub fn devices(globals: &Globals, opened: &Opened) -> Result<Vec<Calibrated>> {
     let driver = &opened.driver;
     let count = driver.device_count()?;
     let mut progress = Progress::new(globals.quiet, false, STEPS * count as usize);
     (0..count).map(|ordinal| device(driver, ordinal, &mut progress)).collect()
 }
 
-fn device(driver: &Arc<dyn Driver>, ordinal: i32, progress: &mut Progress) -> Result<Kept> {
+fn device(driver: &Arc<dyn Driver>, ordinal: i32, progress: &mut Progress) -> Result<Calibrated> {
     let _open = OpenDevice::open(driver, ordinal)?;
     let machine = assumed(driver, ordinal);
     let release = (driver.backend() == "cuda").then(version::driver_release).flatten();
-    Ok(Kept {
+    Ok(Calibrated {
         uuid: uuid(driver.device_uuid(Device(ordinal))?),
         name: driver.device_name(Device(ordinal))?,
         driver: release.unwrap_or_default(),
@@ -45,23 +66,17 @@ pub fn assumed(driver: &Arc<dyn Driver>, ordinal: i32) -> Machine {
     overtake::machine::of(&**driver, Device(ordinal), &Options::default())
 }
 
-/// As text, with the file that keeps them.
-pub fn render(kept: &[Kept], file: Option<&str>) -> String {
+/// As text.
+pub fn render(found: &[Calibrated]) -> String {
     let mut text = String::new();
-    for device in kept {
+    for device in found {
         let driver = if device.driver.is_empty() { String::new() } else { format!(", driver {}", device.driver) };
         let _ = writeln!(text, "{} ({}{driver})", device.name, device.uuid);
         for line in table(&device.measured).to_string().lines() {
             let _ = writeln!(text, "  {line}");
         }
         text.push_str(&verdict(device));
-        text.push('\n');
     }
-    match file {
-        Some(file) => writeln!(text, "kept in {file}, for `overtake run` under this driver"),
-        None => writeln!(text, "not kept: neither XDG_CACHE_HOME nor HOME is set"),
-    }
-    .expect("writing to a String");
     text
 }
 
@@ -99,13 +114,13 @@ fn consequences(link_gbps: u32, multiprocessors: u32) -> String {
 }
 
 /// What the measurement changes.
-fn verdict(device: &Kept) -> String {
+fn verdict(device: &Calibrated) -> String {
     let (assumed, measured) = (device.assumed_gbps, device.measured.link_gbps());
     let mut text = match device.corrected_gbps() {
         None => format!("  link: {measured} GB/s, and {assumed} are assumed: nothing changes\n"),
         Some(gbps) => format!(
-            "  link: {gbps} GB/s, and {assumed} were assumed. From now on `overtake run` sets link_gbps={gbps}; set it \
-             yourself elsewhere\n  then {}\n",
+            "  link: {gbps} GB/s, and {assumed} are assumed: set OVERTAKE_LINK_GBPS={gbps} for programs on this \
+             device, or link_gbps in a configuration\n  then {}\n",
             consequences(gbps, device.multiprocessors)
         ),
     };

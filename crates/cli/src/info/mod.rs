@@ -9,11 +9,10 @@ mod warnings;
 
 use backend::Opened;
 use console::Globals;
-use console::failure::Result;
+use console::failure::{Failure, Result};
 use console::{open, output};
 
 use crate::args::InfoArguments;
-use crate::calibration;
 
 /// Runs the command.
 pub fn run(globals: &Globals, info: &InfoArguments) -> Result<()> {
@@ -29,14 +28,12 @@ pub fn run(globals: &Globals, info: &InfoArguments) -> Result<()> {
 }
 
 fn calibrated(globals: &Globals, info: &InfoArguments, opened: &Opened) -> Result<()> {
-    let kept = calibrate::devices(globals, opened)?;
-    let file = calibration::file(|name| std::env::var_os(name).map(Into::into));
-    if let Some(file) = &file {
-        calibration::write(file, &kept)?;
+    if let Some(error) = &opened.absent {
+        return Err(Failure::Other(format!("no GPU to calibrate: {error}; --backend soft tries the software GPU")));
     }
+    let found = calibrate::devices(globals, opened)?;
     if info.json {
-        return output::print_json(&kept);
+        return output::print_json(&found);
     }
-    let file = file.map(|file| file.display().to_string());
-    output::print(&calibrate::render(&kept, file.as_deref()))
+    output::print(&calibrate::render(&found))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use hal::Code;
 use serde::Serialize;
 
 use super::collect::DeviceReport;
@@ -34,10 +35,18 @@ impl Warning {
     /// The driver has not loaded the copy kernel.
     pub fn no_kernel(ordinal: i32, cuda: &str, error: &hal::Error) -> Warning {
         let needs = overtake::kernel::NEEDS;
+        let (why, cure) = match error.code() {
+            Code::UNSUPPORTED_PTX_VERSION => {
+                (format!("it needs {needs}, and this driver has CUDA {cuda} ({error})"), "update the driver")
+            }
+            _ => (error.to_string(), "mend what the error names"),
+        };
         Warning::new(
-            format!("device {ordinal}: no copy kernel: it needs {needs}, and this driver has CUDA {cuda} ({error})"),
-            "update the driver; until then the libraries have the copy engine make bulk in chunks, and `overtake run` \
-             leaves bulk to the driver and stages pageable copies",
+            format!("device {ordinal}: no copy kernel: {why}"),
+            format!(
+                "{cure}; until then the libraries have the copy engine make bulk in chunks, and `overtake run` leaves \
+                 bulk to the driver and stages pageable copies"
+            ),
         )
     }
 

@@ -144,7 +144,7 @@ pub struct Setting {
 
 /// Parses `name=value` and checks the option here, because the drop-in can only warn of mistakes.
 fn setting(text: &str) -> Result<Setting, String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as wait_budget_us=30")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as wait_budget_us=60")?;
     let name = name.replace('-', "_").to_lowercase();
     Options::default().set(&name, value).map_err(|error| error.to_string())?;
     Ok(Setting { name, value: value.to_owned() })
@@ -160,7 +160,7 @@ fn wait_budget(text: &str) -> Result<String, String> {
     let unit_us =
         |unit, us: u64| text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok()?.checked_mul(us));
     let us = unit_us("us", 1).or_else(|| unit_us("ms", 1_000));
-    let us = us.ok_or("expected a whole number of us or ms, such as 50us")?;
+    let us = us.ok_or("expected a whole number of us or ms, such as 60us")?;
     setting(&format!("wait_budget_us={us}")).map(|setting| setting.value)
 }
 
@@ -183,7 +183,7 @@ mod tests {
         let us = |text| wait_budget(text).ok();
         assert_eq!(["50us", "2ms", "0us"].map(us), ["50", "2000", "0"].map(|us| Some(us.to_owned())));
         for text in ["50", "us", "-1us", "1.5ms", "50 us", "3s", "18446744073709551615ms"] {
-            assert!(wait_budget(text).unwrap_err().contains("such as 50us"), "{text}");
+            assert!(wait_budget(text).unwrap_err().contains("such as 60us"), "{text}");
         }
         assert!(wait_budget("3600001ms").unwrap_err().contains("at most an hour"));
     }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use console::failure::{Failure, Result};
-use console::version;
+use overtake::options::WHOLE_BULK_FROM;
 use shim::settings::Settings;
 
 use super::args::{Deployment, RunArguments};
 use super::needed;
-use crate::calibration;
 
 /// The folder for a process's report.
 pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
@@ -19,8 +18,6 @@ pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
 pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
 /// Whether the drop-in watches copies.
 pub const OBSERVE: &str = "OVERTAKE_OBSERVE";
-/// The rate of the link.
-const LINK: &str = "OVERTAKE_LINK_GBPS";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
 /// Looks up a variable of the present environment.
@@ -124,17 +121,6 @@ pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<Vec<String>> {
     if faults.is_empty() { Ok(settings.warnings) } else { Err(Failure::Other(faults.join("\n"))) }
 }
 
-/// Sets the rate of the link that `overtake info --calibrate` has found under this driver, unless it is set.
-pub fn calibrate(changes: &mut Changes, lookup: Lookup<'_>) {
-    let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
-    let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
-    let file =
-        calibration::file(|name| lookup(name).map(PathBuf::from)).filter(|_| settings.options.link_gbps.is_none());
-    let release = version::driver_release().unwrap_or_default();
-    let gbps = file.and_then(|file| calibration::corrected_gbps(&calibration::read(&file), &release));
-    changes.extend(gbps.map(|gbps| (LINK.to_owned(), gbps.to_string().into())));
-}
-
 /// Whether the drop-in will do nothing. Then the command must change nothing else either.
 pub fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
     run.off || lookup(SWITCH).is_some_and(|value| is_off_word(value.as_encoded_bytes()))
@@ -157,6 +143,10 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
     let mut warnings = Vec::from_iter(sanitized(run));
     if is_off(run, lookup) {
         return warnings;
+    }
+    let budget_us = run.wait_budget.as_deref().and_then(|us| us.parse::<u64>().ok());
+    if let Some(us) = budget_us.filter(|us| (1..WHOLE_BULK_FROM.0 / 1_000).contains(us)) {
+        warnings.push(format!("--wait-budget {us}us is the same as 0: bulk gives way; from 60us on it stays whole"));
     }
     if lookup(MAX_CONNECTIONS).is_some_and(|value| value == "1") {
         warnings.push(format!(
@@ -265,28 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn a_calibration_sets_the_rate_of_the_link_unless_it_is_set() {
-        let cache = tempfile::tempdir().unwrap();
-        let driver = version::driver_release().unwrap_or_default();
-        let kept = serde_json::json!([{
-            "uuid": "GPU-1", "name": "a device", "driver": driver, "assumed_gbps": 55, "multiprocessors": 58,
-            "measured":
-                { "engine_gbps": [12.4, 13.0], "kernel_gbps": null, "small_us": [9.0, 9.0], "pageable": [[], []] },
-        }]);
-        std::fs::create_dir(cache.path().join("overtake")).unwrap();
-        std::fs::write(cache.path().join("overtake/calibration.json"), kept.to_string()).unwrap();
-        let cache = cache.path().display().to_string();
-        let set = |variables: &[(&str, &str)]| {
-            let mut changes = Changes::new();
-            calibrate(&mut changes, &with(variables));
-            changes.remove(LINK)
-        };
-        assert_eq!(set(&[("XDG_CACHE_HOME", &cache)]), Some("12".into()));
-        assert_eq!(set(&[("XDG_CACHE_HOME", &cache), (LINK, "20")]), None);
-        assert_eq!(set(&[("XDG_CACHE_HOME", "/nonexistent")]), None);
-    }
-
-    #[test]
     fn values_that_the_drop_in_refuses_are_refused_beforehand() {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("rules.toml");
@@ -312,6 +280,13 @@ mod tests {
         let run = RunArguments { off: true, ..arguments() };
         let changes = settings(&run).unwrap();
         assert_eq!((changes.len(), changes["OVERTAKE"].to_str()), (1, Some("off")));
+    }
+
+    #[test]
+    fn a_budget_that_changes_nothing_is_warned_of() {
+        let count =
+            |us: &str| warnings(&RunArguments { wait_budget: Some(us.to_owned()), ..arguments() }, &nothing).len();
+        assert_eq!(["0", "1", "59", "60"].map(count), [0, 1, 1, 0]);
     }
 
     #[test]
