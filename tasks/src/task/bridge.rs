@@ -26,7 +26,8 @@ impl Drop for Far {
 
 impl Tasks {
     /// A task of this set that ends with a task of another dispatcher, and fails with it: others of this dispatcher
-    /// come after it. The host is between the two: it sees the end of the one before the other begins.
+    /// come after it. The host is between the two: it sees the end of the one before the other begins. Priorities end
+    /// here: an urgent task behind the bridge does not raise those before it ([`Handle::raise`] does).
     pub fn bridge(&self, other: &Handle) -> Result<Handle, Error> {
         if other.is_of(self.shared()) {
             return self.join("bridge").after(other).submit();

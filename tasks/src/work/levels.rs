@@ -1,6 +1,6 @@
 //! The order in which a thread takes locks: first that of submissions to arrays, then that of a dispatcher. The first
-//! is not held while steps are taken, and neither while user code runs or is dropped. Debug builds check this on each
-//! thread: a violation may hang only when threads meet, but always panics here.
+//! is not held while steps are taken, neither while user code runs or is dropped, and none with that of the handles of
+//! C. Debug builds check this on each thread: a violation may hang only when threads meet, but always panics here.
 
 use std::cell::Cell;
 
@@ -11,6 +11,8 @@ pub enum Level {
     Submissions = 1,
     /// The state of a dispatcher.
     State = 2,
+    /// A table of handles that C has.
+    Handles = 4,
 }
 
 /// Threads of loom share an ordinary one.

@@ -2,10 +2,12 @@
 //! the form of pointers, which are looked up. A handle that is wrong, or whose thing is gone, is found out.
 
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
 use std::ptr::without_provenance_mut;
-use std::sync::RwLock;
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hal::locks;
+use overtake_tasks::within::{self, Level};
 
 use crate::codes::{OVERTAKE_ERROR_CLOSED, OVERTAKE_ERROR_INVALID_HANDLE};
 use crate::failure::{Failure, Outcome};
@@ -111,20 +113,58 @@ const STEP_BITS: u32 = 4;
 /// 28 bits are left for the number of the use.
 const USES: u32 = 1 << 28;
 
+/// The table of a kind, locked: no dispatcher is entered meanwhile, and no code of the program runs.
+struct Locked<G>(G);
+
+impl<G> Locked<G> {
+    fn take(lock: impl FnOnce() -> G) -> Locked<G> {
+        within::take(Level::Handles);
+        Locked(lock())
+    }
+}
+
+impl<G> Drop for Locked<G> {
+    fn drop(&mut self) {
+        within::give_back(Level::Handles);
+    }
+}
+
+impl<G: Deref> Deref for Locked<G> {
+    type Target = G::Target;
+
+    fn deref(&self) -> &G::Target {
+        &self.0
+    }
+}
+
+impl<G: DerefMut> DerefMut for Locked<G> {
+    fn deref_mut(&mut self) -> &mut G::Target {
+        &mut self.0
+    }
+}
+
 impl<T> Handles<T> {
     pub const fn new(kind: HandleKind) -> Handles<T> {
         Handles { kind, places: RwLock::new(Places { all: Vec::new(), free: Vec::new() }) }
     }
 
+    fn read(&self) -> Locked<RwLockReadGuard<'_, Places<T>>> {
+        Locked::take(|| locks::read(&self.places))
+    }
+
+    fn write(&self) -> Locked<RwLockWriteGuard<'_, Places<T>>> {
+        Locked::take(|| locks::write(&self.places))
+    }
+
     /// Keeps a value and returns its handle.
     pub fn add<H>(&self, value: T) -> *mut H {
-        self.kind.handle(locks::write(&self.places).add(value))
+        self.kind.handle(self.write().add(value))
     }
 
     /// The same for a thing of a dispatcher, which has been closed if this fails. One that closes a dispatcher closes
     /// its home first, and takes out what has been added by then.
     pub fn add_to<H>(&self, call: &str, home: Home, value: T) -> Outcome<*mut H> {
-        let mut places = locks::write(&self.places);
+        let mut places = self.write();
         if !home.is_open() {
             // The value is dropped behind the lock, as a parameter.
             drop(places);
@@ -144,7 +184,7 @@ impl<T> Handles<T> {
     /// Looks at a value. `look` makes no call of the driver or of the program, enters no dispatcher and drops nothing
     /// that does: a lock is held. If it is not called, what it owns is dropped behind the lock, as a parameter.
     pub fn with<H, R>(&self, call: &str, handle: *const H, look: impl FnOnce(&T) -> R) -> Outcome<R> {
-        let places = locks::read(&self.places);
+        let places = self.read();
         match self.index(&places, handle).and_then(|index| places.all[index].value.as_ref()) {
             Some(value) => Ok(look(value)),
             None => Err(self.kind.unknown(call, handle)),
@@ -153,7 +193,7 @@ impl<T> Handles<T> {
 
     /// Changes a value, as [`Handles::with`].
     pub fn change<H, R>(&self, call: &str, handle: *const H, change: impl FnOnce(&mut T) -> R) -> Outcome<R> {
-        let mut places = locks::write(&self.places);
+        let mut places = self.write();
         let index = self.index(&places, handle);
         match index.and_then(|index| places.all[index].value.as_mut()) {
             Some(value) => Ok(change(value)),
@@ -168,7 +208,7 @@ impl<T> Handles<T> {
 
     /// The same, if the value allows it.
     pub fn remove_if<H>(&self, call: &str, handle: *const H, may: impl FnOnce(&T) -> Outcome) -> Outcome<T> {
-        let mut places = locks::write(&self.places);
+        let mut places = self.write();
         let index = self.index(&places, handle).ok_or_else(|| self.kind.unknown(call, handle))?;
         places.all[index].value.as_ref().map_or(Ok(()), may)?;
         places.free.push(index as u32);
@@ -177,7 +217,7 @@ impl<T> Handles<T> {
 
     /// Takes all values out that are chosen.
     pub fn remove_all(&self, is_chosen: impl Fn(&T) -> bool) -> Vec<T> {
-        let mut places = locks::write(&self.places);
+        let mut places = self.write();
         let mut removed = Vec::new();
         for index in 0..places.all.len() {
             if places.all[index].value.as_ref().is_some_and(&is_chosen) {
@@ -191,13 +231,13 @@ impl<T> Handles<T> {
     /// Runs a test as another thread has the lock.
     #[cfg(test)]
     pub fn while_locked(&self, test: impl FnOnce()) {
-        let _places = locks::write(&self.places);
+        let _places = self.write();
         test();
     }
 
     /// Whether there is a value with a property.
     pub fn any(&self, has: impl Fn(&T) -> bool) -> bool {
-        locks::read(&self.places).all.iter().filter_map(|place| place.value.as_ref()).any(has)
+        self.read().all.iter().filter_map(|place| place.value.as_ref()).any(has)
     }
 }
 
@@ -269,6 +309,20 @@ mod tests {
         refused(PROBES.with("call", none, move |_| drop(second)));
         assert!(PROBES.add_to::<u8>("call", home, Probe).is_err());
         assert_eq!(FREE_LOCKS.load(Ordering::Relaxed), 3);
+    }
+
+    /// A dispatcher is entered with no table locked: it may run code of the program's, which asks for handles.
+    #[test]
+    fn no_other_lock_is_taken_with_that_of_a_table() {
+        let sets = Handles::new(HandleKind::Set);
+        let set: *mut u8 = sets.add(1);
+        for level in [Level::Submissions, Level::State, Level::Handles] {
+            let take = || sets.with("call", set, |_| within::take(level));
+            let taken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(take));
+            assert!(taken.is_err() || cfg!(not(debug_assertions)), "{level:?}");
+            within::give_back(level);
+        }
+        assert_eq!(sets.with("call", set, |set| *set), Ok(1));
     }
 
     #[test]
