@@ -381,21 +381,16 @@ fn load_kernel(driver: &Arc<dyn Driver>, options: &Options) -> Option<Arc<CopyKe
     kernel.ok().map(Arc::new).inspect(|kernel| kernel.skip_to(options.profile.counters_from))
 }
 
-/// Names both versions if the driver is too old, and what works without the copy kernel.
+/// Names the error, both versions, and what works without the copy kernel.
 #[cold]
 fn warn_of(driver: &dyn Driver, options: &Options, error: &Error) {
+    let cuda = driver.version().unwrap_or(0);
+    let (major, minor) = (cuda / 1000, cuda % 1000 / 10);
     let works = match options.profile.channels {
         true => "bulk goes in chunks by the copy engine, and urgent copies between them",
         false => "urgent copies wait for bulk as without overtake; pageable copies are staged as usual",
     };
-    let cuda = driver.version().unwrap_or(0);
-    let (major, minor) = (cuda / 1000, cuda % 1000 / 10);
-    match error.code() {
-        Code::UNSUPPORTED_PTX_VERSION => {
-            log::warn!("no copy kernel: it needs {NEEDS}, and this driver has CUDA {major}.{minor} ({error}); {works}");
-        }
-        _ => log::warn!("no copy kernel: {error}; {works}"),
-    }
+    log::warn!("no copy kernel: {error} (it needs {NEEDS}, and this driver has CUDA {major}.{minor}); {works}");
 }
 
 /// Streams and events to begin with: all of them, or none.
