@@ -73,7 +73,9 @@ fn start(globals: &Globals, run: &RunArguments) -> Result<ExitCode> {
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
     let mut changes = variables::settings(run)?;
     let ignored = variables::check(&changes, &lookup)?;
-    variables::calibrate(&mut changes, &lookup);
+    if !variables::is_off(run, &lookup) {
+        variables::calibrate(&mut changes, &lookup);
+    }
     if !globals.quiet {
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).chain(changes.keys().cloned());
         let names = names.collect::<BTreeSet<String>>();
