@@ -20,6 +20,9 @@ pub fn own_limit_bytes_per_s(pci: &str) -> Option<u64> {
 }
 
 fn limit_of(devices: &str, pci: &str) -> Option<u64> {
+    if pci.is_empty() || pci.contains('/') {
+        return None;
+    }
     let own = end(devices, pci, "/max_link_width")?;
     // The place of a device is a link into the folder of its slot, which may be slower. What is in use now says less:
     // an idle device lowers its speed.
@@ -34,9 +37,6 @@ fn own_limit_of(devices: &str, pci: &str) -> Option<u64> {
 
 /// The bytes a second of one lane, and the number of lanes, at one end of the link.
 fn end(devices: &str, pci: &str, width: &str) -> Option<(u64, u64)> {
-    if pci.is_empty() || pci.starts_with(['/', '.']) {
-        return None;
-    }
     let (speed, lanes) = (tenths_in(devices, pci, "/max_link_speed")?, tenths_in(devices, pci, width)? / 10);
     // Up to 5 GT/s eight bits travel as ten, later 128 as 130.
     let bits = speed * 100_000_000;
