@@ -387,8 +387,8 @@ fn warn_of(driver: &dyn Driver, options: &Options, error: &Error) {
     let cuda = driver.version().unwrap_or(0);
     let (major, minor) = (cuda / 1000, cuda % 1000 / 10);
     let works = match options.profile.channels {
-        true => "bulk goes in chunks by the copy engine, and urgent copies between them",
-        false => "urgent copies wait for bulk as without overtake; pageable copies are staged as usual",
+        true => "bulk goes in chunks by the copy engine, urgent copies between them",
+        false => "urgent copies wait for bulk as natively; pageable ones are staged as usual",
     };
     log::warn!("no copy kernel: {error} (it needs {NEEDS}, and this driver has CUDA {major}.{minor}); {works}");
 }

@@ -4,9 +4,6 @@ use contexts::CudaContext;
 use hal::{Attribute, Device, Driver, Result};
 use options::{Machine, Options};
 
-/// No link of a GPU is slower. In a virtual machine, the place of the device may be said to be.
-const LIMIT_BYTES_PER_S_MIN: u64 = 3_000_000_000;
-
 /// What it is; where nothing tells, as the machine of the measurements.
 pub fn of(driver: &dyn Driver, device: Device, options: &Options) -> Machine {
     let attribute = |which, otherwise| driver.device_attribute(which, device).unwrap_or(otherwise);
@@ -35,14 +32,14 @@ pub fn pci(driver: &dyn Driver, device: Device) -> String {
 }
 
 fn told_by_the_system(pci: &str) -> Option<u32> {
-    os::pcie::limit_bytes_per_s(pci).filter(|limit| *limit >= LIMIT_BYTES_PER_S_MIN).map(copied)
+    os::pcie::own_limit_bytes_per_s(pci).map(copied)
 }
 
 /// The rate of a copy over a link of this limit. Of 16 lanes of PCIe 5, which carry 63 GB/s, copies were measured to
 /// use 55.2; others have measured 24 to 27 of 31.5 (PCIe 4), and 12 to 13 of 15.8.
 fn copied(bytes_per_s: u64) -> u32 {
     let percent = if bytes_per_s > 40_000_000_000 { 88 } else { 80 };
-    (bytes_per_s * percent / 100_000_000_000) as u32
+    (bytes_per_s * percent / 100_000_000_000).max(1) as u32
 }
 
 /// The rate over the 16 lanes that devices of this compute capability have.

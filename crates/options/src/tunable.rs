@@ -158,7 +158,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "link_gbps",
         ValueKind::NumberOrOff(|o| &mut o.link_gbps, 10_000),
-        "the rate between host and device, as `overtake info --calibrate` measures it; off derives it from the link",
+        "the rate between host and device (`overtake info --calibrate`); off: that of the link",
     ),
     option(
         "peer_gbps",

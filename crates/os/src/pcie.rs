@@ -2,42 +2,51 @@
 
 use std::path::Path;
 
+/// Where the system keeps the devices.
+const DEVICES: &str = "/sys/bus/pci/devices";
+
 /// The bytes a second that the link of a device can carry in each direction. `None` where the system does not tell,
 /// as for the software GPU and for links that are not PCIe.
 #[must_use]
 pub fn limit_bytes_per_s(pci: &str) -> Option<u64> {
-    limit_of("/sys/bus/pci/devices", pci)
+    limit_of(DEVICES, pci)
+}
+
+/// The same by the device's own end alone, with the lanes in use. In a virtual machine the slot is not the real one,
+/// and may be said to be slower.
+#[must_use]
+pub fn own_limit_bytes_per_s(pci: &str) -> Option<u64> {
+    own_limit_of(DEVICES, pci)
 }
 
 fn limit_of(devices: &str, pci: &str) -> Option<u64> {
     if pci.is_empty() || pci.contains('/') {
         return None;
     }
-    let own = end(devices, pci, "")?;
+    let own = end(devices, pci, "/max_link_width")?;
     // The place of a device is a link into the folder of its slot, which may be slower. What is in use now says less:
-    // an idle device lowers its speed. A hypervisor's slot names any speed.
-    let slot = end(devices, pci, "/..").filter(|_| !is_virtual(devices, pci)).unwrap_or(own);
+    // an idle device lowers its speed.
+    let slot = end(devices, &[pci, "/.."].concat(), "/max_link_width").unwrap_or(own);
     Some(own.0.min(slot.0) * own.1.min(slot.1))
 }
 
+fn own_limit_of(devices: &str, pci: &str) -> Option<u64> {
+    let (lane, lanes) = end(devices, pci, "/current_link_width")?;
+    Some(lane * lanes)
+}
+
 /// The bytes a second of one lane, and the number of lanes, at one end of the link.
-fn end(devices: &str, pci: &str, at: &str) -> Option<(u64, u64)> {
-    let (speed, lanes) = (tenths_in(devices, pci, at, "speed")?, tenths_in(devices, pci, at, "width")? / 10);
+fn end(devices: &str, pci: &str, width: &str) -> Option<(u64, u64)> {
+    let (speed, lanes) = (tenths_in(devices, pci, "/max_link_speed")?, tenths_in(devices, pci, width)? / 10);
     // Up to 5 GT/s eight bits travel as ten, later 128 as 130.
     let bits = speed * 100_000_000;
     let carried = if speed > 50 { bits / 130 * 128 } else { bits / 10 * 8 };
     (lanes > 0).then_some((carried / 8, lanes))
 }
 
-/// Whether the slot is one of QEMU, VMware or Hyper-V, by the number of its vendor.
-fn is_virtual(devices: &str, pci: &str) -> bool {
-    let vendor = crate::file::read(Path::new(&[devices, "/", pci, "/../vendor"].concat()), 64).unwrap_or_default();
-    [&b"0x1b36"[..], b"0x15ad", b"0x1414"].iter().any(|of| vendor.starts_with(of))
-}
-
 #[inline(never)] // the drop-in is to be small
-fn tenths_in(devices: &str, pci: &str, at: &str, name: &str) -> Option<u64> {
-    let path = [devices, "/", pci, at, "/max_link_", name].concat();
+fn tenths_in(devices: &str, pci: &str, name: &str) -> Option<u64> {
+    let path = [devices, "/", pci, name].concat();
     tenths(&crate::file::read(Path::new(&path), 64).ok()?)
 }
 
@@ -92,13 +101,13 @@ mod tests {
         assert_eq!(mbps("0000:18:00.0"), Some(31_507), "half the lanes");
         put(&slot, "2.5 GT/s PCIe\n", "16\n");
         assert_eq!(mbps("0000:18:00.0"), Some(4_000));
-        fs::write(slot.join("vendor"), "0x8086\n").unwrap();
-        assert_eq!(mbps("0000:18:00.0"), Some(4_000));
-        fs::write(slot.join("vendor"), "0x1b36\n").unwrap();
-        assert_eq!(mbps("0000:18:00.0"), Some(63_015), "by the device's own end, behind a slot of QEMU");
-        fs::remove_file(slot.join("vendor")).unwrap();
         put(&slot, "Unknown\n", "16\n");
         assert_eq!(mbps("0000:18:00.0"), Some(63_015), "by the device's own end");
+        let own = || own_limit_of(&bus, "0000:18:00.0").map(|limit| limit / 1_000_000);
+        assert_eq!(own(), None, "no lanes are in use");
+        put(&slot, "2.5 GT/s PCIe\n", "1\n");
+        fs::write(slot.join("0000:18:00.0/current_link_width"), "4\n").unwrap();
+        assert_eq!((mbps("0000:18:00.0"), own()), (Some(250), Some(15_753)), "whatever the slot is");
         assert_eq!([mbps("0000:19:00.0"), mbps(""), mbps("../x")], [None; 3]);
     }
 }
