@@ -12,7 +12,6 @@ use crate::arguments::KernelArguments;
 use crate::array::Array;
 use crate::arrays::Arrays;
 use crate::computation::{Computation, Describe, Where};
-use crate::frozen::Mark;
 use crate::guard::Hold;
 use crate::memory::HostMemory;
 use crate::record::Adopted;
@@ -66,8 +65,6 @@ impl Arrays {
 /// which any thread may drop.
 #[must_use = "the elements are given back when this is dropped"]
 pub struct AccessAt<'a> {
-    // As in `OnDevice`.
-    _mark: Option<Mark>,
     hold: Hold,
     array: PhantomData<&'a ()>,
 }
@@ -78,11 +75,9 @@ impl<'a, R: Right> Use<'a, R> {
     pub fn open_at(self, at: Location) -> Result<AccessAt<'a>, Error> {
         let (claim, elements) = (self.claim(), self.count());
         let at = claim.record.store.place("access", Where::At(at), &[], &[])?;
-        let is_frozen = at != Location::Host && !claim.mode.is_write();
-        let _mark = is_frozen.then(|| Mark::of(&claim));
         let hold = Hold::begin(claim, elements, at, self.priority)?;
         hold.leaves_its_thread();
-        Ok(AccessAt { _mark, hold, array: PhantomData })
+        Ok(AccessAt { hold, array: PhantomData })
     }
 }
 

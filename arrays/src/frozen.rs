@@ -3,8 +3,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 use graph::Location;
@@ -12,18 +10,14 @@ use hal::DevicePtr;
 use overtake_tasks::task::Error;
 
 use crate::array::Array;
-use crate::claim::Claim;
 use crate::computation::Where;
 use crate::guard::{Hold, InThread};
-use crate::record::Record;
 use crate::right::{Reads, Right, Writes};
 use crate::uses::Use;
 
 /// Elements of an array on a device, for external code that uses them by address: [`Frozen`] or [`Lent`].
 #[must_use = "the elements are given back when this is dropped"]
 pub struct OnDevice<'a, R: Right> {
-    // It goes first: a task that is submitted then comes after the hold.
-    _mark: Option<Mark>,
     hold: Hold,
     array: PhantomData<&'a Array<R::Element>>,
     _thread: InThread,
@@ -37,35 +31,12 @@ pub type Frozen<'a, T> = OnDevice<'a, Reads<T>>;
 /// work of the external code must be complete then.
 pub type Lent<'a, T> = OnDevice<'a, Writes<T>>;
 
-/// The bytes are in the list of those that are frozen.
-pub(super) struct Mark {
-    record: Arc<Record>,
-    bytes: Range<u64>,
-}
-
-impl Mark {
-    pub fn of(claim: &Claim) -> Mark {
-        let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
-        hal::locks::lock(&record.state).frozen.push(bytes.clone());
-        Mark { record, bytes }
-    }
-}
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        let frozen = &mut hal::locks::lock(&self.record.state).frozen;
-        if let Some(place) = frozen.iter().position(|bytes| *bytes == self.bytes) {
-            frozen.swap_remove(place);
-        }
-    }
-}
-
 impl<'a, R: Right> Use<'a, R> {
     fn on_device(self, name: &str, device: u8) -> Result<OnDevice<'a, R>, Error> {
         let (claim, elements) = (self.claim(), self.count());
         let at = claim.record.store.place(name, Where::At(Location::Device(device)), &[], &[])?;
         let hold = Hold::take(claim, elements, at, self.priority)?;
-        Ok(OnDevice { _mark: None, hold, array: PhantomData, _thread: PhantomData })
+        Ok(OnDevice { hold, array: PhantomData, _thread: PhantomData })
     }
 }
 
@@ -73,10 +44,7 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
     /// Waits until the elements are on this device, and keeps them there, unchanged, until the result is dropped.
     /// Functions of tasks must not call this.
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
-        let claim = self.claim();
-        let mut frozen = self.on_device("freeze", device)?;
-        frozen._mark = Some(Mark::of(&claim));
-        Ok(frozen)
+        self.on_device("freeze", device)
     }
 }
 

@@ -14,6 +14,7 @@ use overtake_tasks::task::{Error, Handle};
 use crate::array::Array;
 use crate::claim::Claim;
 use crate::guards::Own;
+use crate::mark::Mark;
 use crate::record::{Keeps, Memory};
 use crate::right::{Place, Reads, Right, Writes};
 use crate::submit::{Begun, Submission};
@@ -28,6 +29,8 @@ pub(super) struct Hold {
     /// the bytes and never had them.
     node: Handle,
     has_come: AtomicBool,
+    /// Bytes that are read on a device are frozen.
+    frozen: Option<Mark>,
     claim: Claim,
     /// Memory of a device, which may leave the array meanwhile.
     _kept: Keeps,
@@ -36,8 +39,8 @@ pub(super) struct Hold {
 /// It stays in its thread, as the guard of a lock: what waits for it there would wait for ever.
 pub(super) type InThread = PhantomData<MutexGuard<'static, ()>>;
 
-const LATE: &str = "the elements have not come within the time, because computations that were submitted before have \
-                    not ended: wait longer";
+const LATE: &str = "the elements have not come within the time, because computations or accesses that use them \
+                    and came before have not ended: wait longer, or end the accesses";
 
 impl Hold {
     /// Waits until the bytes are there, and no task has them that must not. It fails with those alone whose results it
@@ -76,15 +79,16 @@ impl Hold {
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
             store.guards.add(&node, Some(Own::of(claims[0].record.bytes)));
-            Ok((there, node))
+            let is_frozen = at != Location::Host && !claims[0].mode.is_write();
+            Ok((there, node, is_frozen.then(|| Mark::of(&claims[0]))))
         });
         held.rank_others_as(None);
         drop(order);
         shared.pump(held);
-        let (there, node) = appended?;
+        let (there, node, frozen) = appended?;
         let Memory { addresses, kept: _kept } = memory;
         let (place, [claim]) = (Place { start: addresses[0], elements }, claims);
-        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), claim, _kept })
+        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), frozen, claim, _kept })
     }
 
     /// The task that ends when the bytes are there.
@@ -106,6 +110,8 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        // It goes first: a task that is submitted then comes after the hold.
+        self.frozen = None;
         // Without the program the bytes that come stay as they are. Those that do not come were not overwritten.
         let is_right = self.has_come.load(Ordering::Acquire) || self.claim.mode != Mode::Discard;
         let left = if is_right { self.node.release() } else { self.node.give_up().map(drop) };

@@ -23,6 +23,7 @@ mod frozen;
 mod guard;
 mod guards;
 mod list;
+mod mark;
 mod memory;
 #[doc(hidden)]
 pub mod open;

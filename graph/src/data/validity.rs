@@ -51,7 +51,7 @@ struct Copies<N> {
     before: Option<Box<Copies<N>>>,
 }
 
-impl<N: Clone> Copies<N> {
+impl<N: Clone + PartialEq> Copies<N> {
     /// They have these contents there, and nowhere else.
     fn new(contents: Contents<N>, at: Locations) -> Copies<N> {
         let (arrivals, [beside, under]) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -103,11 +103,17 @@ impl<N: Clone> Copies<N> {
         }
     }
 
-    /// The copies before a writer that has ended well are forgotten. They are those again if it fails before it begins.
+    /// The copies before a writer that has ended well are forgotten. They are those again if it fails before it begins,
+    /// or if it has not begun and there were no contents.
     fn settle_before(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
         while let (Some(mut before), Contents::Writing(writer)) = (self.before.take(), &self.contents) {
             match progress(writer) {
-                Progress::Done => {}
+                Progress::Done => {
+                    before.settle(progress);
+                    if before.contents == Contents::Unwritten {
+                        *self = *before;
+                    }
+                }
                 Progress::Failed => *self = *before,
                 Progress::Pending => {
                     before.settle(progress);
@@ -119,10 +125,7 @@ impl<N: Clone> Copies<N> {
     }
 
     /// A writer begins.
-    fn begin(&mut self, writer: &N)
-    where
-        N: PartialEq,
-    {
+    fn begin(&mut self, writer: &N) {
         if matches!(&self.contents, Contents::Writing(own) if own == writer) {
             self.before = None;
         }

@@ -8,6 +8,7 @@ mod devices;
 mod end;
 mod failures;
 mod full;
+mod given_up;
 mod guards;
 pub mod late;
 mod oracle;
@@ -53,6 +54,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;
     full: is_waited_for is_waited_for_in_vain not_inside ends_a_section_at_once;
+    given_up: change_nothing change_nothing_in_a_section;
     late: leave_the_array_as_it_was take_nothing_from_readers fail_those_alone_that_need_them or_in_time;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;

@@ -116,15 +116,25 @@ class Access(calls.Owner):
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, self.elements = use, None, None
-        _on_full_device(spec, room_timeout, lambda: self._make("array_open", use.array._handle, spec, None))
         try:
-            at = calls.wait("access_wait_for", self._handle, timeout, _pointer, "its elements have not come")
-            calls.raise_interrupt()  # before the block begins
+            _on_full_device(spec, room_timeout, lambda: self._make("array_open", use.array._handle, spec, None))
+            self._wait(timeout)
+            at = calls.made("access_wait_for", self._handle, 0, kind=_pointer)
         except BaseException:
             self.close()
             raise
         self._stream = stream
         self.elements = use.on_host(at) if device is None else use.on_device(at, device)
+
+    def _wait(self, timeout):
+        """Until it has the address, the array is as it was: what Ctrl-C ends is the wait, which does not have it."""
+        for left_ns, is_last in calls.slices(timeout):
+            try:
+                return calls.call("access_wait_for", self._handle, left_ns, None)
+            except calls.TimedOut:
+                if is_last:
+                    text = f"overtake_access_wait_for: its elements have not come within {timeout} s"
+                    raise TimeoutError(text) from None
 
     def close(self):
         """Ends the access."""

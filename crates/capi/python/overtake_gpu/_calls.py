@@ -166,15 +166,15 @@ def with_room(timeout, submit, waits=(WOULD_BLOCK, TIMEOUT)):
                 raise
 
 
-def wait(name, handle, timeout=None, kind=ctypes.c_int, what="it has not ended"):
+def wait(name, handle, timeout=None):
     """Waits until the call says so, and returns what it says. Raises `TimeoutError` if that takes longer than so many
     seconds."""
     for left_ns, _ in slices(timeout):
         raise_interrupt()
-        found = made(name, handle, left_ns, kind=kind)
+        found = made(name, handle, left_ns, kind=ctypes.c_int)
         if found:
             return found
-    raise TimeoutError(f"overtake_{name}: {what} within {timeout} s")
+    raise TimeoutError(f"overtake_{name}: it has not ended within {timeout} s")
 
 
 def take_away(view):

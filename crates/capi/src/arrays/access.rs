@@ -12,10 +12,11 @@ use overtake::data::{AccessAt, Array, Location, Right, Use, discard, read, read_
 
 use crate::arrays::array::{self, Made, overtake_array, place};
 use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
+use crate::codes::OVERTAKE_ERROR_TIMEOUT;
 use crate::failure::{Failure, Outcome, catch};
 use crate::sized;
 use crate::tasks::callback::refuse_inside;
-use crate::tasks::dispatcher::{Home, free, output};
+use crate::tasks::dispatcher::{Home, free, output, refuse_in_child};
 use crate::tasks::handles::{HandleKind, Handles};
 use crate::tasks::patience::Patience;
 use crate::tasks::task::{self, overtake_task, priority};
@@ -174,15 +175,20 @@ fn start_of(at: &AccessAt<'_>) -> Outcome<*mut c_void> {
     Ok(at.address()?.map_or_else(std::ptr::null_mut, |start| with_exposed_provenance_mut(start as usize)))
 }
 
+fn late(call: &str, timeout_ns: i64) -> Failure {
+    Failure::new(OVERTAKE_ERROR_TIMEOUT, &format!("{call}: its elements have not come within {timeout_ns} ns"))
+}
+
 /// Waits until the elements of an access are there, for timeout_ns at most or OVERTAKE_FOR_EVER, and writes the address
 /// of the first to `memory`: null if the time is over, and the access may be waited for again. One that is closed
 /// before leaves the array as it was; computations that were submitted after it, and need what OVERTAKE_USE_DISCARD was
-/// going to write, end with OVERTAKE_ERROR_TASK_NOT_RUN then.
+/// going to write, end with OVERTAKE_ERROR_TASK_NOT_RUN then. If `memory` is null the call only waits, and fails with
+/// OVERTAKE_ERROR_TIMEOUT if the time is over: until the address has been asked for, the array is as it was.
 ///
 /// Threads: any; in the function of a task with a timeout of 0 only.
 ///
 /// # Safety
-/// `memory` points at a pointer. Elements that are read only are not written.
+/// `memory` is null or points at a pointer. Elements that are read only are not written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_access_wait_for(
     access: *mut overtake_access,
@@ -191,12 +197,15 @@ pub unsafe extern "C" fn overtake_access_wait_for(
 ) -> c_int {
     const CALL: &str = "overtake_access_wait_for";
     catch(CALL, || {
-        let memory = output(CALL, "memory", memory)?;
+        refuse_in_child(CALL)?;
         let patience = Patience::of(CALL, timeout_ns)?;
         // While this thread waits, another one may close it.
         let there = ACCESSES.with(CALL, access, |access| access.at.there().clone())?;
         patience.may_wait(CALL)?;
-        patience.wait(|| there.wait(), |span| there.wait_for(span))?;
+        let is_there = patience.wait(|| there.wait(), |span| there.wait_for(span))?;
+        if memory.is_null() {
+            return if is_there { Ok(()) } else { Err(late(CALL, timeout_ns)) };
+        }
         let at = ACCESSES.with(CALL, access, |access| Arc::clone(&access.at))?;
         // SAFETY: not null, and the caller's.
         unsafe { memory.write(start_of(&at)?) };

@@ -161,6 +161,7 @@ static void accesses_that_are_late(Arrays *arrays, Kernel *add)
             }
             REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "timeout_ns is -7",
                     overtake_access_wait_for(access, -7, &memory));
+            REFUSED(OVERTAKE_ERROR_TIMEOUT, "not come within 7 ns", overtake_access_wait_for(access, 7, NULL));
             if (mode == OVERTAKE_USE_DISCARD) { /* its results are needed */
                 Argument reads = use(x, OVERTAKE_USE_READ);
                 Computation look = {.struct_size = sizeof look, .name = "look", .arguments = &reads};

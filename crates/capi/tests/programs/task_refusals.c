@@ -209,7 +209,9 @@ static void in_a_child(void)
     REQUIRE(child >= 0);
     if (child == 0) {
         Dispatcher *dispatcher = NULL;
-        int is_off = overtake_tasks_wait(the_tasks) == OVERTAKE_ERROR_OFF &&
+        void *memory = NULL;
+        int is_off = overtake_access_wait_for(NULL, 0, &memory) == OVERTAKE_ERROR_OFF &&
+                     overtake_tasks_wait(the_tasks) == OVERTAKE_ERROR_OFF &&
                      overtake_dispatcher_close(the_dispatcher) == OVERTAKE_ERROR_OFF &&
                      overtake_dispatcher_open(NULL, &dispatcher) == OVERTAKE_ERROR_OFF &&
                      strstr(overtake_last_error(), "child of a fork") != NULL;

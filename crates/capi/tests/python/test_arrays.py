@@ -202,6 +202,24 @@ class Arrays(WithDispatcher):
         y.release()
         self.assertEqual(source.values(self.device), [2.0] * COUNT)
 
+    def test_ctrl_c_beside_the_end_of_a_wait_leaves_the_array_as_it_was(self):
+        source = Stranger(self.device, [2] * COUNT)
+        x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.adopt(source)
+        for mode in (y.overwrite, lambda: y.on_device(discard)):
+            held = self.sum_of(x, x, y, held=1)
+
+            def interrupt():
+                signal.raise_signal(signal.SIGINT)
+                held.release()
+
+            timer = threading.Timer(0.06, interrupt)
+            timer.start()
+            self.assertRaises(KeyboardInterrupt, mode)
+            timer.join()
+            held.wait(timeout=20)
+            with y.read(timeout=20) as elements:
+                self.assertEqual(set(elements.tolist()), {2.0})
+
     def test_memory_of_another_library_is_used_where_it_lies(self):
         source, target = Stranger(self.device, [1.5] * COUNT), Stranger(self.device, [0] * COUNT)
         x, y = self.arrays.adopt(source), self.arrays.adopt(Producer(target))

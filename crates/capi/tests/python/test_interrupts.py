@@ -8,7 +8,7 @@ import unittest
 import unittest.mock
 
 import overtake_gpu
-from overtake_gpu import _calls as calls, _dispatcher, _pipelines, _templates
+from overtake_gpu import _arrays, _calls as calls, _dispatcher, _pipelines, _templates
 from test_arrays import COUNT, Stranger, kernels
 from test_overtake import WithDispatcher
 
@@ -104,6 +104,20 @@ class Interrupts(WithDispatcher):
                 elements[0] = 5.0
         self.assertFalse(has_begun)
         self.x[0] = 2.0  # no access is left open
+
+    def test_what_comes_behind_the_opening_of_an_access_keeps_none_open(self):
+        def ask(*given):
+            _on_full_device(*given)
+            raise KeyboardInterrupt
+
+        _on_full_device = _arrays._on_full_device
+        with unittest.mock.patch.object(_arrays, "_on_full_device", ask):
+            try:
+                self.x.overwrite()
+            except KeyboardInterrupt as error:
+                self.assertIsNotNone(error.__traceback__)  # it keeps the access
+                self.assertEqual(self.alive, set())
+        self.x[0] = 2.0
 
     def test_arrays(self):
         stranger, x = Stranger(self.device, [1.0] * COUNT), self.x

@@ -52,6 +52,24 @@ impl Byte {
         }
     }
 
+    /// Whether one of these has been asked to write it before the node was.
+    fn is_asked_before(&self, node: usize, pending: &[usize]) -> bool {
+        let befores = std::iter::successors(Some(self), |byte| byte.before.as_deref());
+        let mut befores = befores.skip_while(|byte| !byte.writers.contains(&node)).skip(1);
+        befores.any(|byte| byte.writers.iter().any(|writer| pending.contains(writer)))
+    }
+
+    /// A node has ended well. What a writer that has not begun leaves unwritten stays so.
+    fn end(&mut self, node: usize) {
+        if let Some(before) = &mut self.before {
+            before.end(node);
+            if self.writers.contains(&node) && !before.is_written && before.lost.is_none() {
+                *self = std::mem::take(before);
+            }
+        }
+        self.begin(node);
+    }
+
     /// A node has begun, or has ended well.
     fn begin(&mut self, node: usize) {
         if self.writers.contains(&node) {
@@ -120,9 +138,13 @@ impl Program {
     fn end(&mut self, number: u8, fails: bool) {
         let pending: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node] == Progress::Pending).collect();
         let Some(&node) = pending.get(usize::from(number) % pending.len().max(1)) else { return };
+        // It comes after those.
+        if !fails && self.bytes.iter().any(|byte| byte.is_asked_before(node, &pending)) {
+            return;
+        }
         self.nodes[node] = if fails { Progress::Failed } else { Progress::Done };
         if !fails {
-            return self.bytes.iter_mut().for_each(|byte| byte.begin(node));
+            return self.bytes.iter_mut().for_each(|byte| byte.end(node));
         }
         self.bytes.iter_mut().for_each(|byte| byte.fail(node));
     }
