@@ -69,6 +69,10 @@ impl Claim {
     pub(super) fn begins(&self, node: &Handle) -> Result<(), Error> {
         if self.mode.is_write() {
             let _held = self.record.store.tasks.within().enter()?;
+            if node.has_failed() {
+                return node.outcome().unwrap_or(Ok(()));
+            }
+            self.record.store.guards.comes(node);
             hal::locks::lock(&self.record.state).validity.begins(&self.bytes, &Node(node.clone()));
         }
         Ok(())

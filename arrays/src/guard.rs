@@ -78,7 +78,8 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
-            store.guards.add(&node, Some(Own::of(claims[0].record.bytes)));
+            let (own, is_asked) = (Own::of(claims[0].record.bytes), claims[0].mode == Mode::Discard);
+            store.guards.add(&node, Some(own), is_asked);
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             Ok((there, node, is_frozen.then(|| Mark::of(&claims[0]))))
         });
@@ -96,10 +97,13 @@ impl Hold {
         &self.there
     }
 
-    /// The program has the bytes, which are there.
+    /// The program has the bytes, which are there. It fails if the end of its arrays has given it up.
     pub fn enter(&self) -> Result<(), Error> {
-        self.has_come.store(true, Ordering::Release);
-        self.claim.begins(&self.node)
+        if !self.has_come.load(Ordering::Acquire) {
+            self.claim.begins(&self.node)?;
+            self.has_come.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Any thread may drop it.
