@@ -43,7 +43,7 @@ impl Guards {
         open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.is_asked = false);
     }
 
-    /// Whether nothing is lost if it is given up: the program was to overwrite its bytes, and has not come to have them.
+    /// Whether nothing is lost if it is given up: the program was to overwrite its bytes, and has never had them.
     pub fn is_asked(&self, node: NodeId) -> bool {
         hal::locks::lock(&self.0).iter().any(|open| open.is_asked && open.node.node() == node)
     }
