@@ -13,7 +13,7 @@ pub(super) struct Guards(Mutex<Vec<Open>>);
 struct Open {
     node: Handle,
     own: Option<Own>,
-    /// The program was to overwrite its bytes, and has not come to have them.
+    /// The program was to overwrite its bytes, of adopted memory, and has not come to have them.
     is_asked: bool,
 }
 
