@@ -78,6 +78,15 @@ impl Claim {
         Ok(())
     }
 
+    /// The program leaves without having had the bytes of its access: it writes nothing.
+    pub(super) fn withdraws(&self, node: &Handle) {
+        if self.mode.is_write()
+            && let Ok(_held) = self.record.store.tasks.within().enter()
+        {
+            hal::locks::lock(&self.record.state).validity.withdraws(&self.bytes, &Node(node.clone()), Node::progress);
+        }
+    }
+
     /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.
     pub(super) fn needs_bytes(&self) -> bool {
         self.mode.needs_bytes() && !(self.record.is_token && self.mode == Mode::Write)
