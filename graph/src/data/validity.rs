@@ -134,7 +134,7 @@ impl<N: Clone + PartialEq> Copies<N> {
         }
     }
 
-    /// A writer does not begin, and ends some time: the copies before it stand for it, if no others were made of its own.
+    /// A writer will not begin: the copies before it stand for it, if no others were made of its own.
     fn withdraw(&mut self, writer: &N) {
         let is_own = matches!(&self.contents, Contents::Writing(own) if own == writer);
         let is_alone = self.arrivals.is_empty() && self.beside.is_empty() && self.at.iter().count() == 1;
