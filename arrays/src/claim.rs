@@ -69,9 +69,22 @@ impl Claim {
     pub(super) fn begins(&self, node: &Handle) -> Result<(), Error> {
         if self.mode.is_write() {
             let _held = self.record.store.tasks.within().enter()?;
+            if node.has_failed() {
+                return node.outcome().unwrap_or(Ok(()));
+            }
+            self.record.store.guards.comes(node);
             hal::locks::lock(&self.record.state).validity.begins(&self.bytes, &Node(node.clone()));
         }
         Ok(())
+    }
+
+    /// The program leaves without having had the bytes of its access: it writes nothing.
+    pub(super) fn withdraws(&self, node: &Handle) {
+        if self.mode.is_write()
+            && let Ok(_held) = self.record.store.tasks.within().enter()
+        {
+            hal::locks::lock(&self.record.state).validity.withdraws(&self.bytes, &Node(node.clone()), Node::progress);
+        }
     }
 
     /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.

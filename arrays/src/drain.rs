@@ -71,6 +71,7 @@ impl Store {
         for (node, is_empty) in held.pending_of(&self.tasks) {
             match held.graph().held(node) > 0 {
                 // That of a guard, which keeps its bytes as long as it is open.
+                true if is_empty && self.guards.is_asked(node) => stuck.push(node),
                 true if is_empty && self.guards.has(node) => stuck.extend(held.graph().all_behind(node)),
                 is_held => stuck.extend(is_held.then_some(node)),
             }

@@ -78,7 +78,10 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
-            store.guards.add(&node, Some(Own::of(claims[0].record.bytes)));
+            let (record, is_discard) = (&claims[0].record, claims[0].mode == Mode::Discard);
+            // The end of the arrays brings adopted memory its results.
+            let is_asked = is_discard && hal::locks::lock(&record.state).home().is_some();
+            store.guards.add(&node, Some(Own::of(record.bytes)), is_asked);
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             Ok((there, node, is_frozen.then(|| Mark::of(&claims[0]))))
         });
@@ -96,10 +99,13 @@ impl Hold {
         &self.there
     }
 
-    /// The program has the bytes, which are there.
+    /// The program has the bytes, which are there. It fails if the end of its arrays has given it up.
     pub fn enter(&self) -> Result<(), Error> {
-        self.has_come.store(true, Ordering::Release);
-        self.claim.begins(&self.node)
+        if !self.has_come.load(Ordering::Acquire) {
+            self.claim.begins(&self.node)?;
+            self.has_come.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Any thread may drop it.
@@ -113,7 +119,11 @@ impl Drop for Hold {
         // It goes first: a task that is submitted then comes after the hold.
         self.frozen = None;
         // Without the program the bytes that come stay as they are. Those that do not come were not overwritten.
-        let is_right = self.has_come.load(Ordering::Acquire) || self.claim.mode != Mode::Discard;
+        let has_come = self.has_come.load(Ordering::Acquire);
+        if !has_come && self.claim.mode != Mode::Discard {
+            self.claim.withdraws(&self.node);
+        }
+        let is_right = has_come || self.claim.mode != Mode::Discard;
         let left = if is_right { self.node.release() } else { self.node.give_up().map(drop) };
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = left {

@@ -13,6 +13,8 @@ pub(super) struct Guards(Mutex<Vec<Open>>);
 struct Open {
     node: Handle,
     own: Option<Own>,
+    /// The program was to overwrite its bytes, of adopted memory, and has not come to have them.
+    is_asked: bool,
 }
 
 /// A guard that stays in its thread, which alone can drop it.
@@ -31,8 +33,19 @@ impl Own {
 
 impl Guards {
     /// The node is that of a guard from now on. With the dispatcher's lock held, as it is appended.
-    pub fn add(&self, node: &Handle, own: Option<Own>) {
-        hal::locks::lock(&self.0).push(Open { node: node.clone(), own });
+    pub fn add(&self, node: &Handle, own: Option<Own>, is_asked: bool) {
+        hal::locks::lock(&self.0).push(Open { node: node.clone(), own, is_asked });
+    }
+
+    /// The program has the bytes. With that lock held too.
+    pub fn comes(&self, node: &Handle) {
+        let mut open = hal::locks::lock(&self.0);
+        open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.is_asked = false);
+    }
+
+    /// Whether nothing is lost if it is given up: the program was to overwrite its bytes, and has never had them.
+    pub fn is_asked(&self, node: NodeId) -> bool {
+        hal::locks::lock(&self.0).iter().any(|open| open.is_asked && open.node.node() == node)
     }
 
     /// Another thread may drop the guard.

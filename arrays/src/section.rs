@@ -123,7 +123,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add(&node, None);
+            asked.store.guards.add(&node, None, false);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);

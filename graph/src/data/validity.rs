@@ -134,6 +134,17 @@ impl<N: Clone + PartialEq> Copies<N> {
         }
     }
 
+    /// A writer will not begin: the copies before it stand for it, if no others were made of its own.
+    fn withdraw(&mut self, writer: &N) {
+        let is_own = matches!(&self.contents, Contents::Writing(own) if own == writer);
+        let is_alone = self.arrivals.is_empty() && self.beside.is_empty() && self.at.iter().count() == 1;
+        if let Some(before) = self.before.take_if(|_| is_own && is_alone) {
+            *self = *before;
+        } else if let Some(before) = &mut self.before {
+            before.withdraw(writer);
+        }
+    }
+
     fn settle_writers(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
         let Contents::Writing(writer) = &mut self.contents else { return };
         let mut failed = None;
@@ -314,6 +325,12 @@ impl<N: Clone + PartialEq> Validity<N> {
     /// The node begins to write these bytes: if it fails now, they are lost.
     pub fn begins(&mut self, bytes: &Range<u64>, writer: &N) {
         self.spans.change(bytes, |all| all.begin(writer));
+    }
+
+    /// The node will not begin, and writes nothing: as far as nothing has been made of its results, it is forgotten.
+    pub fn withdraws(&mut self, bytes: &Range<u64>, writer: &N, mut progress: impl FnMut(&N) -> Progress) {
+        self.settle(bytes, &mut progress);
+        self.spans.change(bytes, |all| all.withdraw(writer));
     }
 
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such

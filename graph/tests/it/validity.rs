@@ -85,6 +85,19 @@ fn a_writer_that_does_not_begin_is_undone() {
     assert_eq!(needs.lost, None);
 }
 
+/// However many are asked for and left, the last finds the copies before all of them.
+#[test]
+fn writers_that_are_withdrawn_leave_no_copies() {
+    let (device, pending) = (Location::Device(0), |_: &usize| Progress::Pending);
+    let mut validity = Validity::new(12, Some(device));
+    for writer in 0..100_000 {
+        validity.may_write(&(0..12), Location::Host, &writer, pending);
+        validity.withdraws(&(0..12), &writer, pending);
+    }
+    let fetches = validity.needs(&(0..12), Location::Host, |_| 1.0, pending).fetches;
+    assert_eq!(fetches.iter().map(|it| (it.bytes.clone(), it.from)).collect::<Vec<_>>(), [(0..12, device)]);
+}
+
 /// Of one that has begun nothing is undone, wherever it stands, and nothing has to stay.
 #[test]
 fn a_writer_that_has_begun_is_the_last() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::{Code, Nanos};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{Array, ArrayOptions, Arrays, Sum, discard, read, read_write, reduce};
+use overtake::data::{Array, ArrayOptions, Arrays, Location, Sum, discard, read, read_write, reduce};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::heap::HeapOptions;
 use overtake::task::{Error, Handle, More, Tasks};
@@ -137,6 +137,29 @@ pub fn adopted_memory_has_its_results(rig: &Rig) -> Outcome {
     same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
     ensure!(lost.release().is_err(), "its results are on a device, and no dispatcher brings them");
     Ok(())
+}
+
+/// An access that was to overwrite adopted memory, and never had it, keeps no results back: it is given up.
+pub fn adopted_memory_has_its_results_beside_an_access(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    for waits in [false, true] {
+        let arrays = Arrays::open(&bed.dispatcher, ArrayOptions::default())?;
+        let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+        let source = arrays.array_of(&[1.0; COUNT])?;
+        let uses = (read(&source), read(&source), discard(&adopted));
+        raw::add_of(&bed.kernels, &arrays, uses, COUNT).submit()?;
+        let access = discard(&adopted).open_at(Location::Host)?;
+        if waits {
+            access.there().wait()?;
+        }
+        arrays.finish()?;
+        let told = access.address();
+        ensure!(told.is_err(), "its memory has the results, and is not the program's: {told:?}");
+        drop(access);
+        let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+        same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
+    }
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
 /// An error is told also of an array that is on no device: the function of the host that should have written it fails.

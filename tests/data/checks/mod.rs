@@ -47,7 +47,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns
         by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
-        in_a_function
+        adopted_memory_has_its_results_beside_an_access in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed each_of_many_is_told
         beside_a_section_that_is_lost;

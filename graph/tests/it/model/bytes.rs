@@ -80,6 +80,17 @@ impl Byte {
         }
     }
 
+    /// A node does not begin. Where its results are in one memory alone the byte is as it was before.
+    fn withdraw(&mut self, node: usize, nodes: &[Progress]) {
+        let is_there = |by: &Option<usize>| by.is_none_or(|by| nodes[by] != Progress::Pending);
+        let is_alone = self.at.len() == 1 && self.at.iter().all(|(_, by)| is_there(by));
+        if self.before.is_some() && self.writers == [node] && is_alone {
+            *self = *self.before.take().expect("there is one");
+        } else if let Some(before) = &mut self.before {
+            before.withdraw(node, nodes);
+        }
+    }
+
     fn leave(&mut self, place: Location) {
         self.at.retain(|(at, _)| *at != place);
         if let Some(before) = &mut self.before {
@@ -298,6 +309,19 @@ impl Program {
         }
     }
 
+    /// The host leaves without them.
+    fn withdraws(&mut self, number: usize) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (writer, bytes) = self.asked.swap_remove(number % self.asked.len());
+        if self.is_pending(writer) {
+            let nodes = &self.nodes;
+            self.validity.withdraws(&(bytes.start as u64..bytes.end as u64), &writer, |node| nodes[*node]);
+            self.bytes.iter_mut().for_each(|byte| byte.withdraw(writer, nodes));
+        }
+    }
+
     /// The memory goes. Bytes that are not elsewhere already are copied to another one before, if they are not on their
     /// way there.
     fn leaves(&mut self, bytes: Range<usize>, place: Location) {
@@ -336,12 +360,13 @@ impl Program {
         let place = PLACES[usize::from(place) % PLACES.len()];
         let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
         let bytes = from.min(to)..from.max(to);
-        match kind % 13 {
+        match kind % 14 {
             0..3 => self.reads(bytes, place),
             3 | 4 => self.writes(bytes, place),
             5 | 6 => drop(self.may_write(bytes, place)),
             7 => self.end(from as u8, false),
             12 => self.begins(from),
+            13 => self.withdraws(from),
             8 => self.end(from as u8, to % 3 == 0),
             9 => self.leaves(bytes, place),
             _ => self.relaxes(bytes, place),
