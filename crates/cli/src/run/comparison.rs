@@ -63,6 +63,9 @@ fn gbps(value: f64) -> String {
     format!("{} GB/s", format::gbps(value))
 }
 
+/// The one figure that is better when it is greater.
+const RATE: &str = "rate of bulk";
+
 const FIGURES: [Figure; 8] = [
     Figure { name: "time of the program", of: |run| Some(run.wall_us), shown: format::span_us },
     Figure { name: "time in calls that copy", of: |run| Some(run.blocked_us), shown: format::span_us },
@@ -71,7 +74,7 @@ const FIGURES: [Figure; 8] = [
     Figure { name: "urgent copies beside bulk, p99", of: |run| tail(&run.behind), shown: format::span_us },
     Figure { name: "other urgent copies, p50", of: |run| run.alone.middle_us(), shown: format::span_us },
     Figure { name: "other urgent copies, p99", of: |run| tail(&run.alone), shown: format::span_us },
-    Figure { name: "rate of bulk", of: |run| run.bulk_gbps, shown: gbps },
+    Figure { name: RATE, of: |run| run.bulk_gbps, shown: gbps },
 ];
 
 /// The answer goes by this. Natively the copies that wait for bulk wait for so long that a program makes few of them,
@@ -110,13 +113,13 @@ fn times(ratio: f64) -> String {
     if ratio >= 100.0 { format!("{ratio:.0}x") } else { format!("{ratio:.2}x") }
 }
 
-/// Before and after, a line for each figure that there is.
+/// Before and after, a line for each figure that there is. More than `1x` is better in each line.
 pub fn table(rounds: &[Round]) -> Table {
     let columns = vec![
         Column::words("median of the rounds"),
         Column::numbers("natively"),
         Column::numbers("overtake"),
-        Column::numbers("ratio"),
+        Column::numbers("better by"),
         Column::numbers("lowest, highest"),
     ];
     let mut table = Table::new(columns);
@@ -126,7 +129,10 @@ pub fn table(rounds: &[Round]) -> Table {
         if native.is_none() && overtake.is_none() {
             continue;
         }
-        let ratios = ratios(rounds, figure.of);
+        let mut ratios = ratios(rounds, figure.of);
+        if figure.name == RATE {
+            ratios.iter_mut().for_each(|ratio| *ratio = ratio.recip());
+        }
         let span = ratios.iter().copied().reduce(f64::min).zip(ratios.iter().copied().reduce(f64::max));
         let shown = |value: Option<f64>| value.map_or("-".to_owned(), figure.shown);
         table.push([
@@ -314,9 +320,16 @@ mod tests {
     #[test]
     fn the_table_has_the_figures_that_there_are() {
         let shown = table(&[round(BEFORE, (1e7, 12.0, 45.0)), round(BEFORE, (1e7, 10.5, 45.0))]).to_string();
-        let row = shown.lines().find(|line| line.starts_with("urgent copies beside bulk, p50")).unwrap_or_default();
-        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-        assert_eq!(cells[1..], ["8.4 ms", "11.2 us", "750x", "700x, 800x"], "{shown}");
+        let cells = |name| -> Vec<&str> {
+            let row = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+        };
+        assert_eq!(
+            cells("urgent copies beside bulk, p50")[1..],
+            ["8.4 ms", "11.2 us", "750x", "700x, 800x"],
+            "{shown}"
+        );
+        assert_eq!(cells("rate of bulk")[1..], ["50.0 GB/s", "45.0 GB/s", "0.90x", "0.90x, 0.90x"], "{shown}");
         assert!(!shown.contains("other urgent"), "{shown}");
     }
 }

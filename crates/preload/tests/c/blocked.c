@@ -147,7 +147,7 @@ PLACE static void without_a_name(void)
 static void two_places(void)
 {
     upload_of_pageable_memory();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 12; i++)
         download_to_pageable_memory();
 }
 

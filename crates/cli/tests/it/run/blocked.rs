@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &str, Option<u64>, &str); 13] = [
     ("in_another_thread", "blocked upload_of_another_thread+", Some(1), PAGEABLE),
     ("in_a_library", "plugin.so plugin_loads+", Some(1), PAGEABLE),
     ("without_a_name", "blocked+0x", Some(1), PAGEABLE),
-    ("two_places", "blocked download_to_pageable_memory+", Some(3), PAGEABLE),
+    ("two_places", "blocked download_to_pageable_memory+", Some(12), PAGEABLE),
 ];
 
 /// A library with one function that copies. The program has loaded its driver.
