@@ -69,8 +69,14 @@ impl Hold {
         };
         let access = Submission::of(store, name, priority, at, &claims);
         let shared = store.tasks.within();
-        access.settle()?;
-        let Begun { order, memory, rank } = access.begin()?;
+        let Begun { order, memory, rank } = loop {
+            access.settle()?;
+            let begun = access.begin()?;
+            // A reduction may have come meanwhile, and frozen bytes cannot be combined with it.
+            if claims[0].record.partial_before(&claims[0]).is_none() {
+                break begun;
+            }
+        };
         let mut held = order.enter(shared)?;
         let appended = access.transfers(&mut held, rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.

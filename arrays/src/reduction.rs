@@ -124,7 +124,7 @@ impl Record {
     }
 
     /// The first result that has to be combined before a use. Reductions of one operator are no such use.
-    fn partial_before(&self, claim: &Claim) -> Option<Partial> {
+    pub(super) fn partial_before(&self, claim: &Claim) -> Option<Partial> {
         if !self.has_partials.load(Ordering::Relaxed) {
             return None;
         }

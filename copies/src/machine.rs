@@ -32,7 +32,7 @@ pub fn pci(driver: &dyn Driver, device: Device) -> String {
 }
 
 fn told_by_the_system(pci: &str) -> Option<u32> {
-    os::pcie::own_limit_bytes_per_s(pci).map(copied)
+    os::pcie::limit_bytes_per_s(pci).map(copied)
 }
 
 /// The rate of a copy over a link of this limit. Of 16 lanes of PCIe 5, which carry 63 GB/s, copies were measured to

@@ -26,7 +26,7 @@ const FIRST_COPIES: usize = 100;
 
 const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
 
-/// The steps of [`measure`].
+/// The steps of [`measure()`].
 pub const STEPS: usize = 4;
 
 /// The figures of a device. Pairs are to the device and to the host.

@@ -12,36 +12,33 @@ pub fn limit_bytes_per_s(pci: &str) -> Option<u64> {
     limit_of(DEVICES, pci)
 }
 
-/// The same by the device's own end alone, with the lanes in use. In a virtual machine the slot is not the real one,
-/// and may be said to be slower.
-#[must_use]
-pub fn own_limit_bytes_per_s(pci: &str) -> Option<u64> {
-    own_limit_of(DEVICES, pci)
-}
-
 fn limit_of(devices: &str, pci: &str) -> Option<u64> {
     if pci.is_empty() || pci.contains('/') {
         return None;
     }
-    let own = end(devices, pci, "/max_link_width")?;
-    // The place of a device is a link into the folder of its slot, which may be slower. What is in use now says less:
-    // an idle device lowers its speed.
-    let slot = end(devices, &[pci, "/.."].concat(), "/max_link_width").unwrap_or(own);
-    Some(own.0.min(slot.0) * own.1.min(slot.1))
+    // The lanes in use say what the slot has. The speed in use says less: an idle device lowers its own.
+    let lanes = |name| tenths_in(devices, pci, name).filter(|lanes| *lanes > 0);
+    let lanes = lanes("/current_link_width").or_else(|| lanes("/max_link_width"))? / 10;
+    let own = lane(devices, pci)?;
+    // The place of a device is a link into the folder of its slot, which may be slower. That of a hypervisor names any
+    // speed.
+    let slot = [pci, "/.."].concat();
+    let slot = lane(devices, &slot).filter(|_| !is_virtual(devices, &slot)).unwrap_or(own);
+    Some(own.min(slot) * lanes)
 }
 
-fn own_limit_of(devices: &str, pci: &str) -> Option<u64> {
-    let (lane, lanes) = end(devices, pci, "/current_link_width")?;
-    Some(lane * lanes)
+/// Whether a slot is one of QEMU, VMware or Hyper-V, by the number of its vendor.
+fn is_virtual(devices: &str, slot: &str) -> bool {
+    let vendor = crate::file::read(Path::new(&[devices, "/", slot, "/vendor"].concat()), 64).unwrap_or_default();
+    [&b"0x1b36"[..], b"0x15ad", b"0x1414"].iter().any(|of| vendor.starts_with(of))
 }
 
-/// The bytes a second of one lane, and the number of lanes, at one end of the link.
-fn end(devices: &str, pci: &str, width: &str) -> Option<(u64, u64)> {
-    let (speed, lanes) = (tenths_in(devices, pci, "/max_link_speed")?, tenths_in(devices, pci, width)? / 10);
+/// The bytes a second of one lane, by the speed that one end of a link can have.
+fn lane(devices: &str, pci: &str) -> Option<u64> {
     // Up to 5 GT/s eight bits travel as ten, later 128 as 130.
+    let speed = tenths_in(devices, pci, "/max_link_speed")?;
     let bits = speed * 100_000_000;
-    let carried = if speed > 50 { bits / 130 * 128 } else { bits / 10 * 8 };
-    (lanes > 0).then_some((carried / 8, lanes))
+    Some(if speed > 50 { bits / 130 * 128 } else { bits / 10 * 8 } / 8)
 }
 
 #[inline(never)] // the drop-in is to be small
@@ -73,41 +70,35 @@ mod tests {
 
     use super::*;
 
-    fn put(folder: &Path, speed: &str, width: &str) {
-        fs::create_dir_all(folder).unwrap();
-        fs::write(folder.join("max_link_speed"), speed).unwrap();
-        fs::write(folder.join("max_link_width"), width).unwrap();
-    }
-
-    #[test]
-    fn numbers_are_read_in_tenths() {
-        let read =
-            ["32.0 GT/s PCIe\n", "2.5 GT/s", "8 GT/s", "16\n", "Unknown", ""].map(|text| tenths(text.as_bytes()));
-        assert_eq!(read, [Some(320), Some(25), Some(80), Some(160), None, None]);
-    }
-
     #[test]
     fn the_slower_end_of_a_link_is_its_limit() {
         let root = tempfile::tempdir().unwrap();
         let slot = root.path().join("devices/0000:00:01.0");
-        put(&slot, "16.0 GT/s PCIe\n", "16\n");
-        put(&slot.join("0000:18:00.0"), "32.0 GT/s PCIe\n", "16\n");
+        let device = slot.join("0000:18:00.0");
+        let put = |folder: &Path, name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        fs::create_dir_all(&device).unwrap();
         fs::create_dir(root.path().join("bus")).unwrap();
-        symlink(slot.join("0000:18:00.0"), root.path().join("bus/0000:18:00.0")).unwrap();
+        symlink(&device, root.path().join("bus/0000:18:00.0")).unwrap();
         let bus = root.path().join("bus").display().to_string();
         let mbps = |pci| limit_of(&bus, pci).map(|limit| limit / 1_000_000);
-        assert_eq!(mbps("0000:18:00.0"), Some(31_507));
-        put(&slot, "32.0 GT/s PCIe\n", "8\n");
-        assert_eq!(mbps("0000:18:00.0"), Some(31_507), "half the lanes");
-        put(&slot, "2.5 GT/s PCIe\n", "16\n");
-        assert_eq!(mbps("0000:18:00.0"), Some(4_000));
-        put(&slot, "Unknown\n", "16\n");
-        assert_eq!(mbps("0000:18:00.0"), Some(63_015), "by the device's own end");
-        let own = || own_limit_of(&bus, "0000:18:00.0").map(|limit| limit / 1_000_000);
-        assert_eq!(own(), None, "no lanes are in use");
-        put(&slot, "2.5 GT/s PCIe\n", "1\n");
-        fs::write(slot.join("0000:18:00.0/current_link_width"), "4\n").unwrap();
-        assert_eq!((mbps("0000:18:00.0"), own()), (Some(250), Some(15_753)), "whatever the slot is");
+        let here = || mbps("0000:18:00.0");
+        put(&device, "max_link_speed", "32.0 GT/s PCIe\n");
+        assert_eq!(here(), None, "no lanes");
+        put(&device, "max_link_width", "16\n");
+        assert_eq!(here(), Some(63_015), "by the device's own end");
+        put(&device, "current_link_width", "0\n");
+        assert_eq!(here(), Some(63_015), "no lanes are told to be in use");
+        put(&device, "current_link_width", "8\n");
+        assert_eq!(here(), Some(31_507), "half the lanes");
+        put(&slot, "max_link_speed", "16.0 GT/s PCIe\n");
+        assert_eq!(here(), Some(15_753), "in a slower slot");
+        put(&slot, "vendor", "0x8086\n");
+        assert_eq!(here(), Some(15_753));
+        put(&slot, "vendor", "0x1b36\n");
+        assert_eq!(here(), Some(31_507), "that of QEMU is not the real one");
+        put(&slot, "vendor", "0x8086\n");
+        put(&slot, "max_link_speed", "Unknown\n");
+        assert_eq!(here(), Some(31_507));
         assert_eq!([mbps("0000:19:00.0"), mbps(""), mbps("../x")], [None; 3]);
     }
 }
