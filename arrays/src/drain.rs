@@ -56,12 +56,7 @@ impl Store {
         let mut held = shared.enter()?;
         for node in self.stuck(&mut held) {
             if held.graph().stage(node) == Stage::Waiting {
-                // Nothing is lost with an access that never had its elements.
-                let reason = match self.guards.is_asked(node) {
-                    true => Reason::Cancelled,
-                    false => Reason::Returned(DROPPED.to_owned()),
-                };
-                let cause = held.fault(node, reason);
+                let cause = held.fault(node, Reason::Returned(DROPPED.to_owned()));
                 held.graph().give_up(node, cause);
                 // Before there are more failures than are kept.
                 held.collect();
