@@ -53,11 +53,15 @@ pub fn devices() -> String {
     for device in crate::devices() {
         let machine = Machine::new(Parameters::named(device).expect("the device is known"));
         let constants = machine.constants();
-        let options = Options { profile: Profile::DROP_IN, ..Options::default() }.on(constants);
-        let [to_device, to_host] = [options.profile.kernel_h2d, options.profile.kernel_d2h]
-            .map(|workers| format!("{} x {}", workers.blocks, workers.warps));
-        let unguarded = Options::default().on(constants).profile.kernel_bytes_min >> 10;
-        let guarded = options.profile.guard_bytes_min.unwrap_or_default() >> 10;
+        let [library, drop_in] = [Profile::LIBRARY, Profile::DROP_IN].map(|profile| {
+            let mut options = Options { profile, ..Options::default() };
+            options.fit(constants);
+            options.profile
+        });
+        let [to_device, to_host] =
+            [drop_in.kernel_h2d, drop_in.kernel_d2h].map(|workers| format!("{} x {}", workers.blocks, workers.warps));
+        let unguarded = library.kernel_bytes_min >> 10;
+        let guarded = drop_in.guard_bytes_min.unwrap_or_default() >> 10;
         let chunks = Profile { transport: Transport::Engine, ..Profile::LIBRARY };
         let [beside_chunks, beside_kernel] = [chunks, Profile::LIBRARY].map(|profile| {
             let [own, measured] = [None, Some(Constants::MEASURED.link_gbps)]

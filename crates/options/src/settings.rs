@@ -208,13 +208,6 @@ impl Options {
         profile.kernel_d2h = machine.workers(profile.kernel_d2h);
     }
 
-    /// The same, for use in an expression.
-    #[must_use]
-    pub fn on(mut self, machine: Machine) -> Options {
-        self.fit(machine);
-        self
-    }
-
     /// The rate between host and device: that of the measurements where none is known.
     #[doc(hidden)]
     #[must_use]
@@ -307,16 +300,18 @@ mod tests {
     fn the_measured_machine_changes_nothing() {
         for profile in [Profile::LIBRARY, Profile::DROP_IN] {
             let options = Options { profile, ..Options::default() };
-            let on = options.clone().on(Machine::MEASURED);
-            assert_eq!(on, Options { link_gbps: Some(55), ..options });
+            let mut fitted = options.clone();
+            fitted.fit(Machine::MEASURED);
+            assert_eq!(fitted, Options { link_gbps: Some(55), ..options });
         }
     }
 
     #[test]
     fn a_slower_link_has_smaller_limits_and_fewer_warps() {
         let on = |link_gbps, multiprocessors| {
-            let options = Options { profile: Profile::DROP_IN, ..Options::default() };
-            options.on(Machine { link_gbps, multiprocessors }).profile
+            let mut options = Options { profile: Profile::DROP_IN, ..Options::default() };
+            options.fit(Machine { link_gbps, multiprocessors });
+            options.profile
         };
         let l4 = on(25, 58);
         assert_eq!(
@@ -327,5 +322,8 @@ mod tests {
         let instance = on(12, 14);
         assert_eq!([instance.kernel_h2d, instance.kernel_d2h], [14, 4].map(|warps| Workers { blocks: 1, warps }));
         assert_eq!(on(400, 132), on(55, 132), "nothing was measured on a faster one");
+        let instance = on(55, 16);
+        let warps = [instance.kernel_h2d, instance.kernel_d2h].map(|workers| workers.blocks * workers.warps);
+        assert_eq!(warps, [64, 18], "few multiprocessors have all warps that fill the link");
     }
 }

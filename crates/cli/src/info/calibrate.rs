@@ -17,6 +17,7 @@ use report::{Column, Table, format};
 use serde::Serialize;
 
 use super::collect::uuid;
+
 /// The calibration of a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
@@ -100,9 +101,9 @@ fn table(measured: &Calibration) -> Table {
 
 /// What follows from a link of this rate.
 fn consequences(link_gbps: u32, multiprocessors: u32) -> String {
-    let options = Options { profile: Profile::DROP_IN, ..Options::default() };
-    let Profile { chunk_max, guard_bytes_min, kernel_h2d, kernel_d2h, .. } =
-        options.on(Machine { link_gbps, multiprocessors }).profile;
+    let mut options = Options { profile: Profile::DROP_IN, ..Options::default() };
+    options.fit(Machine { link_gbps, multiprocessors });
+    let Profile { chunk_max, guard_bytes_min, kernel_h2d, kernel_d2h, .. } = options.profile;
     let chunk_bytes = chunk_bytes(chunk_max, u64::from(link_gbps) * 1_000_000_000, ENGINE_GAP);
     format!(
         "bulk goes by kernel from {} on, by {} warps to the device and {} to the host; chunks have {}",
