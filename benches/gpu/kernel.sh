@@ -26,6 +26,20 @@ step 'entries' 60 "$work/entries"
 for tool in memcheck racecheck synccheck; do
   step "entries, $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$work/entries" 12
 done
+# The driver translates PTX once and keeps the result in a cache, which a new container does not have.
+loads() {
+  ptxas -arch=sm_90 ../../copies/src/kernel/copy.ptx -o "$work/copy.cubin" &&
+    gcc -O1 -I. -I../../tests/c kernel/load.c -o "$work/load" -ldl || return
+  export CUDA_CACHE_PATH=$work/cache
+  for _ in 1 2 3 4; do
+    echo "no cache: $(CUDA_CACHE_DISABLE=1 "$work/load" ../../copies/src/kernel/copy.ptx)"
+    echo "cache:    $("$work/load" ../../copies/src/kernel/copy.ptx)"
+    echo "cubin:    $("$work/load" "$work/copy.cubin")"
+  done
+}
+export -f loads
+export work
+step 'loading: PTX, PTX from the cache, a cubin' 60 bash -c loads
 # Without the group `guard`: the sanitizer runs one kernel at a time, so guarded copies rightly stand down.
 if [[ -x ${OVERTAKE_BIN:-}/copies ]]; then
   export OVERTAKE_BACKEND=cuda
