@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use graph::{Location, NodeId, Priority, Refused, Stage};
 use hal::{Code, Wait};
-use overtake_tasks::task::{Error, Handle, Reason};
+use overtake_tasks::task::{Error, Handle, Reason, Submitted};
 use overtake_tasks::within::Held;
 
 use crate::record::Record;
@@ -13,6 +13,11 @@ use crate::store::Store;
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
+
+const LEFT: &str =
+    "its arrays were dropped before the program had its elements: end the access before, or ask for them";
+
+const OPEN: &str = "an access or a section that is open has elements of adopted memory elsewhere: end it before";
 
 const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
 
@@ -55,7 +60,10 @@ impl Store {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
         for node in self.stuck(&mut held) {
-            if held.graph().stage(node) == Stage::Waiting {
+            if self.guards.is_asked(node) {
+                held.give_up(node, Reason::Returned(LEFT.to_owned()));
+                held.collect();
+            } else if held.graph().stage(node) == Stage::Waiting {
                 let cause = held.fault(node, Reason::Returned(DROPPED.to_owned()));
                 held.graph().give_up(node, cause);
                 // Before there are more failures than are kept.
@@ -102,13 +110,18 @@ impl Store {
         }
         let order = self.order.take();
         let mut held = order.enter(shared)?;
-        let needs = record.needs(&(0..record.bytes), home);
+        let mut needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
+        let all = needs.fetches.len();
+        // A transfer behind an open guard would have no end.
+        needs.fetches.retain(|fetch| !fetch.after.iter().any(|node| self.guards.has(node.0.node())));
+        let is_open = needs.fetches.len() < all;
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
         drop(order);
         shared.pump(held);
         transfers.extend(fetched?);
-        Ok(())
+        let refused = || Error::Refused(Refused::Data { task: "write back".to_owned(), fault: OPEN });
+        if is_open { Err(refused()) } else { Ok(()) }
     }
 
     /// Waits until no task is left but those of open guards.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
 use graph::{Location, Mode, Priority};
-use overtake_tasks::task::{Error, Handle};
+use overtake_tasks::task::{Error, Handle, Reason, Submitted};
 
 use crate::array::Array;
 use crate::claim::Claim;
@@ -84,9 +84,10 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
-            let (record, is_discard) = (&claims[0].record, claims[0].mode == Mode::Discard);
-            // The end of the arrays brings adopted memory its results.
-            let is_asked = is_discard && hal::locks::lock(&record.state).home().is_some();
+            let (record, mode) = (&claims[0].record, claims[0].mode);
+            // The end of the arrays brings adopted memory its results, which come there for no such access.
+            let home = hal::locks::lock(&record.state).home();
+            let is_asked = mode.is_write() && home.is_some_and(|home| mode == Mode::Discard || home != at);
             store.guards.add(&node, Some(Own::of(record.bytes)), is_asked);
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             Ok((there, node, is_frozen.then(|| Mark::of(&claims[0]))))
@@ -114,6 +115,14 @@ impl Hold {
         Ok(())
     }
 
+    fn give_up(&self) -> Result<(), Error> {
+        let shared = self.claim.record.store.tasks.within();
+        let mut held = shared.enter()?;
+        held.give_up(self.node.node(), Reason::Cancelled);
+        shared.pump(held);
+        Ok(())
+    }
+
     /// Any thread may drop it.
     pub fn leaves_its_thread(&self) {
         self.claim.record.store.guards.leaves_its_thread(&self.node);
@@ -130,7 +139,7 @@ impl Drop for Hold {
             self.claim.withdraws(&self.node);
         }
         let is_right = has_come || self.claim.mode != Mode::Discard;
-        let left = if is_right { self.node.release() } else { self.node.give_up().map(drop) };
+        let left = if is_right { self.node.release() } else { self.give_up() };
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = left {
             log::debug!("a guard of an array has nothing to release: {error}");

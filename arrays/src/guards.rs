@@ -13,7 +13,7 @@ pub(super) struct Guards(Mutex<Vec<Open>>);
 struct Open {
     node: Handle,
     own: Option<Own>,
-    /// The program was to overwrite its bytes, of adopted memory, and has not come to have them.
+    /// The program has not come to have its bytes, of adopted memory, which would not get its results behind it.
     is_asked: bool,
 }
 
@@ -43,7 +43,7 @@ impl Guards {
         open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.is_asked = false);
     }
 
-    /// Whether nothing is lost if it is given up: the program was to overwrite its bytes, and has never had them.
+    /// Whether nothing is lost if it is given up: the program was to write its bytes, and has never had them.
     pub fn is_asked(&self, node: NodeId) -> bool {
         hal::locks::lock(&self.0).iter().any(|open| open.is_asked && open.node.node() == node)
     }

@@ -11,6 +11,7 @@ use graph::{Access, Cause, Graph, Kind, NodeId};
 use hal::{Driver, Host, Nanos};
 
 use crate::dispatch::body::Kinds;
+use crate::dispatch::faults::Origin;
 use crate::dispatch::{inside, shared};
 use crate::task::{Error, Fault, Handle, Lane, Reason, TaskBuilder, Tasks};
 use crate::work::lane::{Call, Site};
@@ -54,11 +55,6 @@ impl Handle {
     /// Waits until that time of the host, or as long as it takes. Returns whether the task has ended.
     pub fn wait_until(&self, deadline: Option<Nanos>) -> Result<bool, Error> {
         self.wait_by(|_| deadline).map(|ended| ended.is_some())
-    }
-
-    /// As [`Handle::cancel`], also of a join that has not ended.
-    pub fn give_up(&self) -> Result<bool, Error> {
-        self.cancel_if(|_| true)
     }
 
     /// Whether the task has ended with a failure.
@@ -179,7 +175,13 @@ impl Held<'_> {
 
     /// Keeps a failure that is known already.
     pub fn keep(&mut self, fault: Fault) -> Cause {
-        self.0.faults.keep(fault)
+        self.0.faults.keep(Origin::Unknown, fault)
+    }
+
+    /// A join that has not ended fails, for this reason, and with it those that need it. It is itself no failure of its
+    /// set.
+    pub fn give_up(&mut self, node: NodeId, reason: Reason) {
+        self.0.give_up(node, reason);
     }
 
     /// The depth of a task behind these, if a policy ranks tasks.

@@ -6,208 +6,9 @@
 
 use std::ops::Range;
 
+use super::layers::{Contents, Copies, Layers, Progress};
 use super::spans::Spans;
 use crate::devices::{Location, Locations};
-
-/// How far a node has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// It has not ended.
-    Pending,
-    /// It has ended well.
-    Done,
-    /// It has failed, or was not run.
-    Failed,
-}
-
-/// The contents of bytes. `N` is a node.
-#[derive(Clone, Debug, PartialEq)]
-enum Contents<N> {
-    /// None yet.
-    Unwritten,
-    Written,
-    /// Written by a node that may not have ended, and by those beside it ([`Copies::beside`]).
-    Writing(N),
-    /// Those of a node that has failed.
-    Lost(N),
-}
-
-/// The copies of some bytes.
-#[derive(Clone, Debug, PartialEq)]
-struct Copies<N> {
-    contents: Contents<N>,
-    /// They are up to date there, or will be.
-    at: Locations,
-    /// Transfers that may not have ended.
-    arrivals: Vec<(Location, N)>,
-    /// The writer has relaxed access: others may write there at the same time.
-    is_relaxed: bool,
-    /// Those others, as far as they may not have ended.
-    beside: Vec<N>,
-    /// The writers before all of these, or the transfer of their results to there, as far as they may not have ended
-    /// well.
-    under: Vec<N>,
-    /// Those before a writer that may never begin.
-    before: Option<Box<Copies<N>>>,
-}
-
-impl<N: Clone + PartialEq> Copies<N> {
-    /// They have these contents there, and nowhere else.
-    fn new(contents: Contents<N>, at: Locations) -> Copies<N> {
-        let (arrivals, [beside, under]) = (Vec::new(), [Vec::new(), Vec::new()]);
-        Copies { contents, at, arrivals, is_relaxed: false, beside, under, before: None }
-    }
-
-    /// They are those of a node that writes there.
-    fn write(&mut self, place: Location, writer: &N, is_relaxed: bool) {
-        (self.contents, self.at) = (Contents::Writing(writer.clone()), Locations::only(place));
-        self.is_relaxed = is_relaxed;
-        self.arrivals.clear();
-        self.beside.clear();
-        self.under.clear();
-        self.before = None;
-    }
-
-    /// The nodes whose results they are, as far as they may not have ended.
-    fn writers(&self) -> impl Iterator<Item = &N> {
-        let writer = if let Contents::Writing(writer) = &self.contents { Some(writer) } else { None };
-        writer.into_iter().chain(&self.beside)
-    }
-
-    /// Whether a node with relaxed access there writes beside others.
-    fn is_shared_at(&self, place: Location) -> bool {
-        self.is_relaxed && matches!(self.contents, Contents::Writing(_)) && self.at == Locations::only(place)
-    }
-
-    /// No node has to be looked at any more.
-    fn is_settled(&self) -> bool {
-        self.arrivals.is_empty() && self.before.is_none() && !matches!(self.contents, Contents::Writing(_))
-    }
-
-    /// Forgets nodes that have ended.
-    fn settle(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
-        self.settle_before(progress);
-        self.settle_writers(progress);
-        let Copies { contents, at, arrivals, .. } = self;
-        let mut failed = None;
-        arrivals.retain(|(place, transfer)| {
-            let now = progress(transfer);
-            if now == Progress::Failed {
-                *at = at.without(*place);
-                failed = Some(transfer.clone());
-            }
-            now == Progress::Pending
-        });
-        if let Some(transfer) = failed.filter(|_| *at == Locations::NONE) {
-            *contents = Contents::Lost(transfer);
-        }
-    }
-
-    /// The copies before a writer that has ended well are forgotten. They are those again if it fails before it begins,
-    /// or if it has not begun and there were no contents.
-    fn settle_before(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
-        while let (Some(mut before), Contents::Writing(writer)) = (self.before.take(), &self.contents) {
-            match progress(writer) {
-                Progress::Done => {
-                    before.settle(progress);
-                    if before.contents == Contents::Unwritten {
-                        *self = *before;
-                    }
-                }
-                Progress::Failed => *self = *before,
-                Progress::Pending => {
-                    before.settle(progress);
-                    self.before = Some(before);
-                    return;
-                }
-            }
-        }
-    }
-
-    /// A writer begins.
-    fn begin(&mut self, writer: &N) {
-        if matches!(&self.contents, Contents::Writing(own) if own == writer) {
-            self.before = None;
-        }
-        if let Some(before) = &mut self.before {
-            before.begin(writer);
-        }
-    }
-
-    /// A writer will not begin: the copies before it stand for it, if no others were made of its own.
-    fn withdraw(&mut self, writer: &N) {
-        let is_own = matches!(&self.contents, Contents::Writing(own) if own == writer);
-        let is_alone = self.arrivals.is_empty() && self.beside.is_empty() && self.at.iter().count() == 1;
-        if let Some(before) = self.before.take_if(|_| is_own && is_alone) {
-            *self = *before;
-        } else if let Some(before) = &mut self.before {
-            before.withdraw(writer);
-        }
-    }
-
-    fn settle_writers(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
-        let Contents::Writing(writer) = &mut self.contents else { return };
-        let mut failed = None;
-        let mut is_pending = |node: &N| {
-            let now = progress(node);
-            failed = failed.take().or_else(|| (now == Progress::Failed).then(|| node.clone()));
-            now == Progress::Pending
-        };
-        self.beside.retain(&mut is_pending);
-        if !is_pending(writer) {
-            match self.beside.pop() {
-                Some(other) => *writer = other,
-                None => self.contents = Contents::Written,
-            }
-        }
-        if let Some(failed) = failed {
-            self.contents = Contents::Lost(failed);
-            self.at = Locations::NONE;
-            self.arrivals.clear();
-            self.beside.clear();
-        }
-        let is_writing = matches!(self.contents, Contents::Writing(_));
-        self.under.retain(|node| is_writing && progress(node) != Progress::Done);
-    }
-
-    /// The transfer that brings the bytes there, if it may not have ended.
-    fn arrival(&self, place: Location) -> Option<&N> {
-        self.arrivals.iter().find(|(at, _)| *at == place).map(|(_, transfer)| transfer)
-    }
-
-    /// Whether no other memory has the bytes already.
-    fn is_only_at(&self, place: Location) -> bool {
-        let others = self.arrivals.iter().fold(self.at.without(place), |at, (arrival, _)| at.without(*arrival));
-        self.at.has(place) && others == Locations::NONE
-    }
-
-    /// Whether they were there before a writer that may never begin, and nowhere else, nor on their way to `to`. Later
-    /// copies from there would come after the writer.
-    fn is_kept_at(&self, place: Location, to: Location) -> bool {
-        let Some(before) = &self.before else { return false };
-        (before.is_only_at(place) && !before.at.has(to)) || before.is_kept_at(place, to)
-    }
-
-    /// Their memory there goes.
-    fn leave(&mut self, place: Location) {
-        self.at = self.at.without(place);
-        self.arrivals.retain(|(at, _)| *at != place);
-        if let Some(before) = &mut self.before {
-            before.leave(place);
-        }
-    }
-
-    /// The memory to copy from: the nearest in which the bytes are already, else the nearest to which they are on their
-    /// way. One that is not near at all only if there is no other.
-    fn source(&self, nearness: &impl Fn(Location) -> f64) -> Option<Location> {
-        let nearest = |places: &mut dyn Iterator<Item = Location>| {
-            let near = places.map(|place| (nearness(place), place)).filter(|(nearness, _)| *nearness > 0.0);
-            near.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, place)| place)
-        };
-        let there = nearest(&mut self.at.iter().filter(|place| self.arrival(*place).is_none()));
-        there.or_else(|| nearest(&mut self.at.iter())).or_else(|| self.at.iter().next())
-    }
-}
 
 /// Bytes that have to be copied before a use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,7 +43,7 @@ pub struct Needs<N> {
 /// The memories in which each byte of an object is up to date. `N` is a node.
 #[derive(Clone, Debug)]
 pub struct Validity<N> {
-    spans: Spans<Copies<N>>,
+    spans: Spans<Layers<N>>,
 }
 
 impl<N: Clone + PartialEq> Validity<N> {
@@ -251,7 +52,7 @@ impl<N: Clone + PartialEq> Validity<N> {
     pub fn new(bytes: u64, at: Option<Location>) -> Validity<N> {
         let contents = at.map_or(Contents::Unwritten, |_| Contents::Written);
         let at = at.map_or(Locations::NONE, Locations::only);
-        Validity { spans: Spans::new(bytes, Copies::new(contents, at)) }
+        Validity { spans: Spans::new(bytes, Layers::new(Copies::new(contents, at))) }
     }
 
     /// The needs of a node that uses these bytes there. They come from the memory of the highest `nearness`; one of 0
@@ -265,7 +66,7 @@ impl<N: Clone + PartialEq> Validity<N> {
     ) -> Needs<N> {
         self.settle(bytes, &mut progress);
         let mut needs = Needs::none();
-        self.spans.each(bytes, |bytes, copies| needs.add(bytes, copies, place, &nearness));
+        self.spans.each(bytes, |bytes, all| needs.add(bytes, all.now(), place, &nearness));
         needs
     }
 
@@ -278,13 +79,13 @@ impl<N: Clone + PartialEq> Validity<N> {
         (from, place): (Location, Location),
         mut progress: impl FnMut(&N) -> Progress,
     ) -> Option<Needs<N>> {
-        self.settle(bytes, &mut progress);
+        self.spans.change(bytes, |all| all.settle_all(&mut progress));
         let mut needs = Needs::none();
         let mut is_kept = false;
-        self.spans.each(bytes, |bytes, copies| {
-            is_kept |= copies.is_kept_at(from, place);
-            if copies.is_only_at(from) {
-                needs.add(bytes, copies, place, &|_| 1.0);
+        self.spans.each(bytes, |bytes, all| {
+            is_kept |= all.are_kept_at(from, place);
+            if all.now().is_only_at(from) {
+                needs.add(bytes, all.now(), place, &|_| 1.0);
             }
         });
         (!is_kept).then_some(needs)
@@ -292,9 +93,10 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// A transfer has been submitted that brings these bytes there.
     pub fn arrives(&mut self, bytes: &Range<u64>, place: Location, transfer: &N) {
-        self.spans.change(bytes, |copies| {
-            copies.at = copies.at.and(place);
-            copies.arrivals.push((place, transfer.clone()));
+        self.spans.change(bytes, |all| {
+            let now = all.now_mut();
+            now.at = now.at.and(place);
+            now.arrivals.push((place, transfer.clone()));
         });
     }
 
@@ -317,8 +119,7 @@ impl<N: Clone + PartialEq> Validity<N> {
         self.spans.change(bytes, |all| {
             let mut behind = Copies::new(Contents::Unwritten, Locations::NONE);
             behind.write(place, writer, false);
-            let before = std::mem::replace(all, behind);
-            all.before = Some(Box::new(before));
+            all.asked.push((writer.clone(), behind));
         });
     }
 
@@ -329,26 +130,29 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// The node will not begin, and writes nothing: as far as nothing has been made of its results, it is forgotten.
     pub fn withdraws(&mut self, bytes: &Range<u64>, writer: &N, mut progress: impl FnMut(&N) -> Progress) {
-        self.settle(bytes, &mut progress);
-        self.spans.change(bytes, |all| all.withdraw(writer));
+        self.spans.change(bytes, |all| {
+            all.settle_all(&mut progress);
+            all.withdraw(writer);
+        });
     }
 
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such
     /// access there, so each of them counts.
     pub fn relaxes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
         self.spans.change(bytes, |all| {
-            if all.is_shared_at(place) {
-                return all.beside.push(writer.clone());
+            let now = all.now_mut();
+            if now.is_shared_at(place) {
+                return now.beside.push(writer.clone());
             }
-            let under = all.writers().chain(all.arrival(place)).cloned().collect();
+            let under = now.writers().chain(now.arrival(place)).cloned().collect();
             all.write(place, writer, true);
-            all.under = under;
+            all.first.under = under;
         });
     }
 
     /// The memory of these bytes goes there. They are lost if they are up to date nowhere else.
     pub fn leaves(&mut self, bytes: &Range<u64>, place: Location) {
-        self.spans.change(bytes, |copies| copies.leave(place));
+        self.spans.change(bytes, |all| all.leave(place));
     }
 
     /// Each memory of these bytes, with nodes that have ended left out.
@@ -359,7 +163,7 @@ impl<N: Clone + PartialEq> Validity<N> {
         mut each: impl FnMut(Range<u64>, Locations),
     ) {
         self.settle(bytes, &mut progress);
-        self.spans.each(bytes, |bytes, copies| each(bytes, copies.at));
+        self.spans.each(bytes, |bytes, all| each(bytes, all.now().at));
     }
 
     /// Into how many parts the copies differ.
@@ -370,11 +174,11 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     fn settle(&mut self, bytes: &Range<u64>, progress: &mut impl FnMut(&N) -> Progress) {
         let mut is_done = true;
-        self.spans.each(bytes, |_, copies| is_done &= copies.is_settled());
+        self.spans.each(bytes, |_, all| is_done &= all.is_settled());
         if !is_done {
-            self.spans.change(bytes, |copies| copies.settle(progress));
+            self.spans.change(bytes, |all| all.settle(progress));
         }
-        self.spans.tidy(|copies| copies.settle(progress), |one, other| one == other);
+        self.spans.tidy(|all| all.settle(progress), |one, other| one == other);
     }
 }
 

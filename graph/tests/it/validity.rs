@@ -98,6 +98,37 @@ fn writers_that_are_withdrawn_leave_no_copies() {
     assert_eq!(fetches.iter().map(|it| (it.bytes.clone(), it.from)).collect::<Vec<_>>(), [(0..12, device)]);
 }
 
+/// However many have not begun at once: they are no depth of the stack.
+#[test]
+fn many_writers_that_have_not_begun_are_beside_each_other() {
+    const MANY: usize = 50_000;
+    let (device, mut nodes) = (Location::Device(0), vec![Progress::Pending; MANY]);
+    let mut validity = Validity::new(12, Some(device));
+    for writer in 0..MANY {
+        validity.may_write(&(0..12), Location::Host, &writer, |node| nodes[*node]);
+    }
+    let mut needs = |nodes: &[Progress]| validity.needs(&(0..12), Location::Host, |_| 1.0, |node| nodes[*node]);
+    assert_eq!(needs(&nodes).writers, [MANY - 1]);
+    nodes[2..].fill(Progress::Failed);
+    assert_eq!(needs(&nodes).writers, [1]);
+    nodes[..2].fill(Progress::Failed);
+    assert_eq!(needs(&nodes).fetches.iter().map(|it| it.from).collect::<Vec<_>>(), [device]);
+}
+
+/// A copy of what it was to write is undone with it, also one that has failed.
+#[test]
+fn a_failed_copy_of_a_writer_that_does_not_begin_is_undone() {
+    let mut program = Program::new(Some(Location::Host));
+    let (device, host) = (Location::Device(0), Location::Host);
+    let (writer, copy) = (program.may_write(0..12, device), program.node());
+    program.validity.arrives(&(0..12), host, &copy);
+    program.validity.leaves(&(0..12), device);
+    program.nodes[copy] = Progress::Failed;
+    assert_eq!(program.needs(&(0..12), host).lost, Some(copy));
+    program.nodes[writer] = Progress::Failed;
+    assert_eq!(program.needs(&(0..12), host).lost, None);
+}
+
 /// Of one that has begun nothing is undone, wherever it stands, and nothing has to stay.
 #[test]
 fn a_writer_that_has_begun_is_the_last() {

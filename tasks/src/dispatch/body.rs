@@ -9,7 +9,7 @@ use graph::{Direction, Kind, NodeId, Priority};
 use crate::dispatch::prefetch::LINE;
 use crate::dispatch::prefetch::prefetch;
 use crate::work::caught::apart;
-use crate::work::fault::{Error, Fault, Reason};
+use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::levels;
 use crate::work::outcome::{Home, Outcome};
@@ -287,17 +287,11 @@ impl Body {
     /// The task has failed. Returns whether that is to be told.
     #[cold]
     pub fn fail(&mut self, error: Error, set: Option<&Set>) -> bool {
-        if let Some(set) = set.filter(|_| !self.is_given_up(&error)) {
+        if let Some(set) = set {
             set.failed(error.fault());
         }
         self.outcome.set_failed(error);
         true
-    }
-
-    /// Whether it has no work and was given up itself: nothing is lost by it.
-    fn is_given_up(&self, error: &Error) -> bool {
-        let is_own = |task: &str, fault: &Fault| fault.task == task && matches!(fault.reason, Reason::Cancelled);
-        matches!(self.work, Work::Nothing) && matches!(error, Error::NotRun { task, fault } if is_own(task, fault))
     }
 
     /// The launch has made these copies.

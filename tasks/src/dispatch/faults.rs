@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use graph::Cause;
+use graph::{Cause, NodeId};
 
 use crate::work::fault::{FAULTS_KEPT, Fault, Reason};
 
@@ -20,26 +20,36 @@ const CANCELLED: u32 = 1 << 31;
 /// The numbers of each kind begin again behind so many, long after the first was forgotten.
 const NUMBERS: u32 = CANCELLED - 1;
 
+/// The node whose failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A part of one, or one that is no longer known.
+    Unknown,
+    Node(NodeId),
+    /// One without work, which was given up: nothing is lost by it.
+    GivenUp(NodeId),
+}
+
 /// The last of one kind.
 #[derive(Debug, Default)]
 struct Last {
-    kept: VecDeque<Arc<Fault>>,
+    kept: VecDeque<(Origin, Arc<Fault>)>,
     /// The number of the newest: from 1 up.
     newest: u32,
 }
 
 impl Last {
-    fn keep(&mut self, fault: Fault) -> NonZeroU32 {
+    fn keep(&mut self, of: Origin, fault: Fault) -> NonZeroU32 {
         if self.kept.len() == FAULTS_KEPT {
             self.kept.pop_front();
         }
-        self.kept.push_back(Arc::new(fault));
+        self.kept.push_back((of, Arc::new(fault)));
         let next = NonZeroU32::MIN.saturating_add(self.newest % NUMBERS);
         self.newest = next.get();
         next
     }
 
-    fn get(&self, number: u32) -> Option<Arc<Fault>> {
+    fn get(&self, number: u32) -> Option<(Origin, Arc<Fault>)> {
         let age = (self.newest + NUMBERS - number) % NUMBERS;
         let index = self.kept.len().checked_sub(age as usize + 1)?;
         self.kept.get(index).cloned()
@@ -48,21 +58,21 @@ impl Last {
 
 impl Faults {
     /// Keeps a failure, and returns its number.
-    pub fn keep(&mut self, fault: Fault) -> Cause {
+    pub fn keep(&mut self, of: Origin, fault: Fault) -> Cause {
         match fault.reason {
-            Reason::Cancelled => Cause(self.cancelled.keep(fault) | CANCELLED),
-            _ => Cause(self.failed.keep(fault)),
+            Reason::Cancelled => Cause(self.cancelled.keep(of, fault) | CANCELLED),
+            _ => Cause(self.failed.keep(of, fault)),
         }
     }
 
     /// The failure with this number.
-    pub fn get(&self, cause: Cause) -> Arc<Fault> {
+    pub fn get(&self, cause: Cause) -> (Origin, Arc<Fault>) {
         let number = cause.0.get();
         let (last, reason) = match number & CANCELLED {
             0 => (&self.failed, Reason::Forgotten),
             _ => (&self.cancelled, Reason::Cancelled),
         };
-        let earlier = || Arc::new(Fault { task: "(earlier)".to_owned(), reason });
+        let earlier = || (Origin::Unknown, Arc::new(Fault { task: "(earlier)".to_owned(), reason }));
         last.get(number & !CANCELLED).unwrap_or_else(earlier)
     }
 }
@@ -75,21 +85,24 @@ mod tests {
     fn the_last_failures_are_kept_and_no_more() {
         let mut faults = Faults::default();
         let causes: Vec<Cause> = (0..FAULTS_KEPT + 1)
-            .map(|number| faults.keep(Fault { task: number.to_string(), reason: Reason::Closed }))
+            .map(|number| faults.keep(Origin::Unknown, Fault { task: number.to_string(), reason: Reason::Closed }))
             .collect();
-        assert!(matches!(faults.get(causes[0]).reason, Reason::Forgotten));
-        assert_eq!(faults.get(causes[1]).task, "1");
-        assert_eq!(faults.get(causes[FAULTS_KEPT]).task, FAULTS_KEPT.to_string());
+        assert!(matches!(faults.get(causes[0]).1.reason, Reason::Forgotten));
+        assert_eq!(faults.get(causes[1]).1.task, "1");
+        assert_eq!(faults.get(causes[FAULTS_KEPT]).1.task, FAULTS_KEPT.to_string());
     }
     #[test]
     fn many_that_were_cancelled_put_no_failure_out() {
         let mut faults = Faults::default();
         let cancelled = |number: usize| Fault { task: number.to_string(), reason: Reason::Cancelled };
-        let (first, failed) =
-            (faults.keep(cancelled(0)), faults.keep(Fault { task: "F".to_owned(), reason: Reason::Closed }));
-        let causes: Vec<Cause> = (1..=FAULTS_KEPT).map(|number| faults.keep(cancelled(number))).collect();
-        assert_eq!((faults.get(failed).task.as_str(), faults.get(causes[0]).task.as_str()), ("F", "1"));
-        let earlier = faults.get(first);
+        let (first, failed) = (
+            faults.keep(Origin::Unknown, cancelled(0)),
+            faults.keep(Origin::Unknown, Fault { task: "F".to_owned(), reason: Reason::Closed }),
+        );
+        let causes: Vec<Cause> =
+            (1..=FAULTS_KEPT).map(|number| faults.keep(Origin::Unknown, cancelled(number))).collect();
+        assert_eq!((faults.get(failed).1.task.as_str(), faults.get(causes[0]).1.task.as_str()), ("F", "1"));
+        let (_, earlier) = faults.get(first);
         assert!(matches!(earlier.reason, Reason::Cancelled) && earlier.task == "(earlier)", "{earlier:?}");
     }
 
@@ -97,8 +110,9 @@ mod tests {
     fn numbers_begin_again() {
         let mut faults = Faults::default();
         faults.failed.newest = NUMBERS - 1;
-        let causes = ["a", "b"].map(|task| faults.keep(Fault { task: task.to_owned(), reason: Reason::Closed }));
+        let causes = ["a", "b"]
+            .map(|task| faults.keep(Origin::Unknown, Fault { task: task.to_owned(), reason: Reason::Closed }));
         assert_eq!(causes.map(|cause| cause.0.get()), [NUMBERS, 1]);
-        assert_eq!(causes.map(|cause| faults.get(cause).task.clone()), ["a", "b"]);
+        assert_eq!(causes.map(|cause| faults.get(cause).1.task.clone()), ["a", "b"]);
     }
 }

@@ -7,6 +7,7 @@ use copies::copy::CopyHandle;
 use graph::{Cause, Stage};
 use hal::Host;
 
+use crate::dispatch::faults::Origin;
 use crate::dispatch::marks::Marks;
 use crate::dispatch::rest::{LOOK_SPAN, rest};
 use crate::dispatch::shared::Shared;
@@ -17,7 +18,8 @@ use crate::work::set::SetId;
 impl State {
     /// The device has failed, in this call.
     pub fn lose_device(&mut self, error: hal::Error) {
-        let cause = self.faults.keep(Fault { task: "(any)".to_owned(), reason: Reason::Device(error) });
+        let cause =
+            self.faults.keep(Origin::Unknown, Fault { task: "(any)".to_owned(), reason: Reason::Device(error) });
         self.lose(cause);
     }
 

@@ -9,7 +9,7 @@ pub(crate) mod body;
 mod dispatcher;
 mod drain;
 mod expectations;
-mod faults;
+pub(crate) mod faults;
 mod held;
 pub(crate) mod inside;
 pub(crate) mod kit;

@@ -9,7 +9,7 @@ use hal::Nanos;
 use crate::dispatch::arrivals::{Arrivals, Mail};
 use crate::dispatch::body::{Bodies, Character, Dead, Kinds};
 use crate::dispatch::expectations::Expectations;
-use crate::dispatch::faults::Faults;
+use crate::dispatch::faults::{Faults, Origin};
 use crate::dispatch::kit::Kit;
 use crate::dispatch::marks::{Mark, Marks};
 use crate::dispatch::prefetch::{LINE, prefetch};
@@ -197,7 +197,16 @@ impl State {
     #[cold]
     pub fn fault(&mut self, node: NodeId, reason: Reason) -> Cause {
         let task = self.graph.label(node).to_string();
-        self.faults.keep(Fault { task, reason })
+        self.faults.keep(Origin::Node(node), Fault { task, reason })
+    }
+
+    /// A node without work that has not ended is given up.
+    pub fn give_up(&mut self, node: NodeId, reason: Reason) {
+        if self.graph.can_give_up(node) {
+            let task = self.graph.label(node).to_string();
+            let cause = self.faults.keep(Origin::GivenUp(node), Fault { task, reason });
+            self.graph.give_up(node, cause);
+        }
     }
 
     /// Takes the nodes that have ended out of the graph.
@@ -240,24 +249,20 @@ impl State {
     /// A node that is about to leave has failed. Returns whether it has a body, which knows that now.
     #[cold]
     fn fail(&mut self, node: NodeId, cause: Cause) -> bool {
-        let error = self.failure(node, cause);
+        self.failed.push((node, cause));
+        let ((of, fault), task) = (self.faults.get(cause), self.graph.label(node).to_string());
         let Some(body) = self.bodies.leaving(node) else { return false };
+        let has_run = of == Origin::Node(node) && !matches!(fault.reason, Reason::Cancelled);
+        let error = if has_run { Error::Failed(fault) } else { Error::NotRun { task, fault } };
         // Before the failure is known: who knows of it knows the name.
         keep_name(&body.outcome, &self.graph, node);
-        let is_to_be_told = body.fail(error, self.sets.get(body.set));
+        let set = self.sets.get(body.set).filter(|_| of != Origin::GivenUp(node));
+        let is_to_be_told = body.fail(error, set);
         if self.graph.is_left_out(node) {
             // Those behind it wait for those before it.
             self.want(node);
         }
         is_to_be_told
-    }
-
-    /// The error of a node that is about to leave.
-    fn failure(&mut self, node: NodeId, cause: Cause) -> Error {
-        self.failed.push((node, cause));
-        let (fault, task) = (self.faults.get(cause), self.graph.label(node).to_string());
-        let has_run = fault.task == task && !matches!(fault.reason, Reason::Cancelled);
-        if has_run { Error::Failed(fault) } else { Error::NotRun { task, fault } }
     }
 
     /// A new task is of this character. Its copies are expected.

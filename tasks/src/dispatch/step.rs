@@ -6,6 +6,7 @@ use copies::copy::CopyHandle;
 use graph::{Cause, Kind, NodeId, Runner};
 
 use crate::dispatch::body::Kinds;
+use crate::dispatch::faults::Origin;
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Joins, Mark};
 use crate::dispatch::state::State;
@@ -310,7 +311,10 @@ impl State {
         if step.is_empty() {
             return self.fault(node, reason);
         }
-        self.faults.keep(Fault { task: format!("{step:?}"), reason })
+        // The last step has the name of the node.
+        let task = format!("{step:?}");
+        let of = if self.graph.label(node).to_string() == task { Origin::Node(node) } else { Origin::Unknown };
+        self.faults.keep(of, Fault { task, reason })
     }
 
     /// An event has been recorded, or not.

@@ -12,7 +12,6 @@ use hal::{Nanos, Wait};
 
 use crate::dispatch::shared::Shared;
 use crate::work::fault::{Error, Fault, Reason};
-use crate::work::function::Work;
 use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
@@ -222,17 +221,12 @@ impl Handle {
     /// # Ok::<(), overtake::task::Error>(())
     /// ```
     pub fn cancel(&self) -> Result<bool, Error> {
-        self.cancel_if(|work| work.is_whole())
-    }
-
-    /// The same for a task whose work allows it.
-    pub(crate) fn cancel_if(&self, may: impl FnOnce(&Work) -> bool) -> Result<bool, Error> {
         if self.is_done() {
             return Ok(false);
         }
         let shared = self.shared()?;
         let mut held = shared.enter_here()?;
-        let may = held.bodies.get(self.node).is_some_and(|body| may(&body.work));
+        let may = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
         let is_cancelled = may && held.graph.can_give_up(self.node);
         if is_cancelled {
             let cause = held.fault(self.node, Reason::Cancelled);

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::{Code, Nanos};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{Array, ArrayOptions, Arrays, Location, Sum, discard, read, read_write, reduce};
+use overtake::data::{
+    Array, ArrayOptions, Arrays, Location, Sum, Use, Writes, discard, read, read_write, reduce, write,
+};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::heap::HeapOptions;
 use overtake::task::{Error, Handle, More, Tasks};
@@ -139,26 +141,63 @@ pub fn adopted_memory_has_its_results(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// An access that was to overwrite adopted memory, and never had it, keeps no results back: it is given up.
+/// A way to access adopted memory.
+type Way = fn(&Array<f32>) -> Use<'_, Writes<f32>>;
+
+/// An access beside a computation, which never has its elements, or has them.
+fn ends_beside(
+    bed: &Bed,
+    access: Way,
+    at: Location,
+    (waits, enters): (bool, bool),
+) -> Result<[Option<Error>; 2], Failure> {
+    let arrays = Arrays::open(&bed.dispatcher, ArrayOptions::default())?;
+    let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+    let source = arrays.array_of(&[1.0; COUNT])?;
+    let uses = (read(&source), read(&source), discard(&adopted));
+    raw::add_of(&bed.kernels, &arrays, uses, COUNT).submit()?;
+    let access = access(&adopted).open_at(at)?;
+    if waits || enters {
+        access.there().wait()?;
+    }
+    if enters {
+        ensure!(access.address()?.is_some(), "the elements are there");
+    }
+    let ended = arrays.clone().finish();
+    ensure!(arrays.failure().is_none(), "no computation has failed: {:?}", arrays.failure());
+    let told = access.address();
+    drop(access);
+    let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+    same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
+    Ok([ended.err(), told.err()])
+}
+
+/// An access that was to write adopted memory, and never had it, keeps no results back: where they do not come to that
+/// memory beside it, it is given up.
 pub fn adopted_memory_has_its_results_beside_an_access(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    for waits in [false, true] {
-        let arrays = Arrays::open(&bed.dispatcher, ArrayOptions::default())?;
-        let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
-        let source = arrays.array_of(&[1.0; COUNT])?;
-        let uses = (read(&source), read(&source), discard(&adopted));
-        raw::add_of(&bed.kernels, &arrays, uses, COUNT).submit()?;
-        let access = discard(&adopted).open_at(Location::Host)?;
-        if waits {
-            access.there().wait()?;
+    let ways: [(Way, bool); 3] = [(discard, true), (write, false), (read_write, false)];
+    for (way, is_discard) in ways {
+        for (at, waits) in [Location::Host, Location::Device(0)].into_iter().flat_map(|at| [(at, false), (at, true)]) {
+            let [ended, told] = ends_beside(&bed, way, at, (waits, false))?;
+            ensure!(ended.is_none(), "all results are there: {ended:?}");
+            let (told, is_given_up) = (told.map(|error| error.to_string()), is_discard || at != Location::Host);
+            let is_told = |told: &String| told.contains("was not run: its arrays were dropped before the program had");
+            ensure!(told.as_ref().map(is_told) == is_given_up.then_some(true), "{is_discard} {at:?}: {told:?}");
         }
-        arrays.finish()?;
-        let told = access.address();
-        ensure!(told.is_err(), "its memory has the results, and is not the program's: {told:?}");
-        drop(access);
-        let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
-        same("the results", &[memory[0], memory[COUNT - 1]], &[2.0; 2])?;
     }
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// Where the program has the elements on a device, the end tells that the access is open, and does not wait for it.
+pub fn is_told_of_an_open_access(rig: &Rig) -> Outcome {
+    let (bed, host) = (bed::open(rig)?, rig.driver().host());
+    let begun = host.now();
+    let [ended, told] = ends_beside(&bed, read_write, Location::Device(0), (true, true))?;
+    let ended = ended.map(|error| error.to_string());
+    ensure!(ended.as_ref().is_some_and(|error| error.contains("is open")), "{ended:?}");
+    ensure!(told.is_none(), "the program has the elements: {told:?}");
+    ensure!(host.now().since(begun) < Nanos::from_ms(10_000), "the end has waited for it");
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 

@@ -47,7 +47,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns
         by_a_threshold of_templates counts_once pinned;
     end: all_has_ended held_ones_fail a_guard_stays an_access_fails_beside_a_guard adopted_memory_has_its_results
-        adopted_memory_has_its_results_beside_an_access in_a_function
+        adopted_memory_has_its_results_beside_an_access is_told_of_an_open_access in_a_function
         a_held_join_of_the_program_fails is_told_behind_a_lost_array is_told_of_a_lost_array_of_the_host
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed each_of_many_is_told
         beside_a_section_that_is_lost;
@@ -71,7 +71,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
         as_long_as_the_caller_says of_idle_arrays_without_a_wait;
     scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one fail_in_their_order fail_with_their_entry
-        are_cancelled_as_one take_nothing_later span_devices give_their_priority;
+        are_cancelled_as_one are_cancelled_as_one_by_any_name take_nothing_later span_devices give_their_priority;
     serial: each_has_ended waits_for_no_later_call waits_for_nothing_held waits_behind_transfers waits_in_no_function;
     several: values_on_two values_on_four values_without_links values_where_chosen;
     shared: values;

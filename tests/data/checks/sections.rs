@@ -123,6 +123,22 @@ pub fn are_cancelled_as_one(rig: &Rig) -> Outcome {
     Ok(())
 }
 
+/// Also where all have one name.
+pub fn are_cancelled_as_one_by_any_name(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let given = ones(&bed)?;
+    let (outer, (lent,)) = bed.arrays.section("same", (read(&given),)).open()?;
+    let (inner, _) = outer.section("same", (read(&lent),)).open()?;
+    let own = inner.array::<f32>(&[1])?;
+    let task = inner.host("same", (discard(&own),), |_| Ok(())).held().submit()?;
+    ensure!(task.cancel()?, "it is held");
+    for section in [inner, outer] {
+        let told = section.end().and_then(|end| end.wait());
+        ensure!(told.is_err(), "one inside was not run");
+    }
+    Ok(bed.arrays.wait()?)
+}
+
 /// A failure inside is that of the whole; and where its arrays are lost before it, all inside fails.
 pub fn fail_as_one(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

@@ -41,6 +41,19 @@ fn others_end(bed: &Bed, first: &Handle, name: &str) -> Outcome {
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
+/// Also where both have one name.
+pub fn of_another_of_its_name(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let first = bed.tasks.host("same", || Err("the file is empty".into())).held().submit()?;
+    let then = bed.tasks.host("same", || Ok(())).after(&first).submit()?;
+    first.release()?;
+    let told = [first.wait(), then.wait()];
+    let [first, then] = told.map(|told| told.expect_err("the first has failed"));
+    ensure!(matches!(first, Error::Failed(_)), "{first}");
+    ensure!(matches!(then, Error::NotRun { .. }), "it was not run: {then}");
+    Ok(())
+}
+
 pub fn of_a_launch(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let task = bed.tasks.kernel("broken", |_: &mut Lane<'_>| Err("no such picture".into()));

@@ -51,7 +51,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     closing: in_the_middle beside_submitters by_its_own_task by_a_task_of_another;
     creation: none_after_warm_up;
     devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
-    failures: of_a_launch of_a_function panics arguments closed_before;
+    failures: of_a_launch of_a_function of_another_of_its_name panics arguments closed_before;
     fixed: are_launched_as_one at_two_priorities make_nothing_after_warm_up go_by_calls_if_they_must
         go_by_calls_with_copies are_captured_at_the_second_time fail_as_others_do beside_other_threads
         restrict_no_other_thread dropped_under_way of_two_dispatchers;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use graph::{Access, NodeId, Spec};
 
 use super::{Nodes, TaskBuilder};
+use crate::dispatch::faults::Origin;
 use crate::dispatch::shared::Held;
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
@@ -79,7 +80,7 @@ impl<'n> TaskBuilder<'_, 'n> {
         held.give_rank(node, self.rank_given());
         let handle = Handle::new(node, outcome);
         if let Some(fault) = Handle::fault_before(self.all_before()) {
-            let cause = held.faults.keep(Fault::clone(&fault));
+            let cause = held.faults.keep(Origin::Unknown, Fault::clone(&fault));
             held.graph.give_up(node, cause);
             return Ok(handle);
         }
