@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The package for Debian: made by the lines of CONTRIBUTING.md, installed by dpkg, used, and removed again. dpkg works
-# on an overlay in memory over this system's files, which goes with the namespace that it is mounted in. Needs dpkg,
-# gcc, pkg-config, and the right to mount: root, or a user who may make namespaces. CMake is used where it is there.
+# The package for Debian: made by the lines of CONTRIBUTING.md, and installed by dpkg, used and removed again in a copy
+# of this system (overlay.sh). Needs dpkg, gcc, pkg-config and the right to mount. CMake is used where it is there.
 # Usage: tests/deb.sh [folder of the built files; default target/debug]
 # Ends with 77 where dpkg or that right is missing.
 set -euo pipefail
@@ -10,15 +9,7 @@ built=$(realpath "${1:-target/debug}")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 unset LD_LIBRARY_PATH LD_PRELOAD PKG_CONFIG_PATH
-missing() { echo "skipped: $*"; exit 77; }
-command -v dpkg-deb >/dev/null || missing "no dpkg here"
-
-namespace=(unshare --mount)
-[ "$(id -u)" = 0 ] || namespace+=(--map-root-user)
-mkdir "$place/over"
-overlay='mount -t tmpfs overtake "$0/over" && mkdir "$0"/over/{upper,work,root} &&
-  mount -t overlay overtake -o "lowerdir=/,upperdir=$0/over/upper,workdir=$0/over/work" "$0/over/root"'
-"${namespace[@]}" bash -c "$overlay" "$place" 2>/dev/null || missing "no overlay can be mounted here"
+command -v dpkg-deb >/dev/null || exit 77
 
 # The recipe, with the built files of this test in place of those for a release.
 awk '/^```/ { if (text ~ /dpkg-deb/) printf "%s", text; text = ""; next } { text = text $0 "\n" }' CONTRIBUTING.md |
@@ -46,8 +37,6 @@ add_executable(program program.c)
 target_link_libraries(program Overtake::soft)
 END
 cat >"$place/try/try.sh" <<'END'
-set -euo pipefail
-cd /try
 dpkg --install overtake.deb >said 2>&1 || { cat said; exit 1; }
 dpkg --listfiles overtake >installed
 overtake --version
@@ -72,8 +61,5 @@ while read -r file; do
   esac
 done <installed
 END
-"${namespace[@]}" bash -euo pipefail -c "$overlay"'
-cp -r "$0/try" "$0/over/root/try"
-for folder in dev proc; do mount --rbind "/$folder" "$0/over/root/$folder"; done
-exec chroot "$0/over/root" /usr/bin/env PATH="$PATH" bash /try/try.sh' "$place"
+tests/overlay.sh "$place/try"
 echo "package: $(($(stat -c %s "$place/try/overtake.deb") / 1000)) kB: installed, used and removed"
