@@ -19,6 +19,9 @@ version=$(overtake --version)
 [ "$version" = "$(python3 -m overtake_gpu --version)" ] || { echo "two commands: $version" >&2; exit 1; }
 [ "overtake $(python3 -c 'import overtake_gpu; print(overtake_gpu.version())')" = "${version% (*}" ] ||
   { echo "the library is not of $version" >&2; exit 1; }
+for file in man/man1/overtake-run.1 bash-completion/completions/overtake; do
+  [ -e "environment/share/$file" ] || { echo "pip installed no $file" >&2; exit 1; }
+done
 OVERTAKE_BACKEND=soft overtake demo --seconds 0.1 >demo.txt 2>&1
 grep -q "picture: " demo.txt || { cat demo.txt; exit 1; }
 
@@ -80,4 +83,5 @@ END
 fi
 python3 -m pip uninstall --quiet --yes overtake-gpu
 [ ! -e "$package" ] || { echo "left behind: $(find "$package")" >&2; exit 1; }
+[ ! -e environment/share/man/man1/overtake-run.1 ] || { echo "left behind: man pages" >&2; exit 1; }
 echo "wheel: $(basename "$wheel"), $(($(stat -c %s "$wheel") / 1000)) kB: installed, used and removed"

@@ -11,6 +11,7 @@ use overtake::VERSION_AND_COMMIT;
 use crate::dag::DagArguments;
 use crate::live::metrics::MetricsArguments;
 use crate::live::top::TopArguments;
+use crate::manual::ManualArguments;
 use crate::pipeline::PipelineArguments;
 use crate::run::RunArguments;
 use crate::simulate::SimulateArguments;
@@ -31,6 +32,7 @@ Examples:
   overtake pipeline plan cameras.toml  the longest latency of each live stream, without running it
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
+  overtake manual ~/.local             man pages and completions, where man and the shells look for them
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
 software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `run` ends as its program did.";
@@ -75,6 +77,8 @@ pub enum Command {
     Options(OptionsArguments),
     /// Check files of rules and options: every mistake and its place.
     Check(CheckArguments),
+    /// Write man pages, and completions for bash, zsh and fish.
+    Manual(ManualArguments),
 }
 
 /// Arguments of `trace`.
@@ -136,7 +140,7 @@ pub struct InfoArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Measure the rates of each device's link and keep them for `overtake run`, where they differ from those assumed.
+    /// Measure the rates of each device's link, and say what to set where they differ from those assumed.
     #[arg(long)]
     pub calibrate: bool,
 }

@@ -9,6 +9,7 @@ mod dag;
 mod demo;
 mod info;
 mod live;
+mod manual;
 mod options;
 mod pipeline;
 mod run;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Pipeline(pipeline) => pipeline::run(pipeline),
         Command::Options(options) => options::run(options),
         Command::Check(check) => check::run(check),
+        Command::Manual(manual) => manual::run(manual),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

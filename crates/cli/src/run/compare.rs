@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
+use report::format;
 use serde::Serialize;
 use shim::help::Help;
 use shim::observed::Observed;
@@ -72,22 +73,33 @@ struct Seen {
     observed: Observed,
 }
 
+/// What to say of the time that is left after some of the runs, if the others take as long.
+fn to_go(done: u32, all: u32, spent_us: f64) -> String {
+    match done {
+        0 => String::new(),
+        _ => format!("; {} to go", format::span_us(spent_us / f64::from(done) * f64::from(all - done))),
+    }
+}
+
 /// Compares. The status is the program's, or that of its first run that ended otherwise than well.
 pub fn compare(run: &RunArguments, library: &Path, changes: &Changes, rounds: u32, is_quiet: bool) -> Result<ExitCode> {
     let json = run.json.as_deref().map(Target::open).transpose()?;
     let mut measured = Vec::new();
     let mut seen = [Observed::default(), Observed::default()];
+    let (mut done, mut spent_us) = (0, 0.0);
     for number in 1..=rounds {
         let mut round = Round::default();
         // The second run of a round may find a warmer machine: each way is the second one as often as the first.
         let order = if number % 2 == 1 { Mode::BOTH } else { [Mode::WithOvertake, Mode::Natively] };
         for mode in order {
             if !is_quiet {
-                output::say(format_args!("overtake run: round {number} of {rounds}, {}", mode.name()));
+                let rest = to_go(done, 2 * rounds, spent_us);
+                output::say(format_args!("overtake run: round {number} of {rounds}, {}{rest}", mode.name()));
             }
             match once(run, library, changes, mode)? {
                 Ok(run) => {
                     seen[mode as usize].add(&run.observed);
+                    (done, spent_us) = (done + 1, spent_us + run.sample.wall_us);
                     *if mode == Mode::Natively { &mut round.native } else { &mut round.overtake } = run.sample;
                 }
                 Err(Stop::Refused(code)) => return Ok(code),
@@ -110,14 +122,15 @@ pub fn compare(run: &RunArguments, library: &Path, changes: &Changes, rounds: u3
             .map_err(|error| Failure::Other(format!("the comparison does not serialise: {error}")))?;
         target.write(&(text + "\n"))?;
     }
-    let text = render(&words.join(" "), &measured, &help);
+    let text = render(&words.join(" "), &measured, spent_us, &help);
     // Standard error may be closed; the program's result stands.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(command: &str, rounds: &[Round], help: &Help) -> String {
-    let mut text = format!("\novertake run: {command} (compared in {} rounds)\n\n", rounds.len());
+fn render(command: &str, rounds: &[Round], spent_us: f64, help: &Help) -> String {
+    let (count, spent) = (2 * rounds.len(), format::span_us(spent_us));
+    let mut text = format!("\novertake run: {command} (compared by {count} runs, {spent} in all)\n\n");
     for row in table(rounds).to_string().lines() {
         text.push_str(&format!("  {row}\n"));
     }
@@ -176,6 +189,12 @@ fn once(run: &RunArguments, library: &Path, changes: &Changes, mode: Mode) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_that_is_left_is_told_from_the_second_run_on() {
+        assert_eq!(to_go(0, 6, 0.0), "");
+        assert_eq!(to_go(2, 6, 25e6), "; 50 s to go");
+    }
 
     #[test]
     fn a_run_that_fails_is_told_with_its_mode() {

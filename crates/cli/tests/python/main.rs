@@ -4,13 +4,20 @@
 #[allow(dead_code)] // as much as it needs of what the other program has
 #[path = "../it/common.rs"]
 mod common;
+#[allow(dead_code)]
+#[path = "../it/live/exposition.rs"]
+mod exposition;
 mod pages;
+mod prometheus;
 #[allow(dead_code)]
 #[path = "../it/run/real.rs"]
 mod real;
 #[allow(dead_code)]
 #[path = "../it/run/stand_ins.rs"]
 mod stand_ins;
+#[allow(dead_code)]
+#[path = "../it/live/written.rs"]
+mod written;
 
 use std::process::Command;
 
@@ -141,6 +148,7 @@ print(seen.count(b'got42'), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 fn main() {
     let trial = |name, body: fn() -> Result<(), Failed>| needs::trial(name, &["python3"], body);
     let mut trials = pages::trials();
+    trials.push(prometheus::trial());
     trials.extend([
         trial("children_of_python_inherit", children_of_python_inherit),
         trial(

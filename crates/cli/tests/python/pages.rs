@@ -70,7 +70,7 @@ fn run(folder: &Folder, line: &str) -> Result<String, Failed> {
     let mut shell = Command::new("timeout");
     shell.args(["--kill-after=1", "120", "sh", "-ec", line]).current_dir(folder.path()).stdin(Stdio::null());
     shell.env("PATH", format!("{}:{path}", folder.path().join("target/release").display()));
-    shell.env("OVERTAKE_PRELOAD_LIBRARY", built("libovertake_preload.so"));
+    shell.env("HOME", folder.path()).env("OVERTAKE_PRELOAD_LIBRARY", built("libovertake_preload.so"));
     shell.env("LD_LIBRARY_PATH", folder.path().join("soft")).env("OVERTAKE_BACKEND", "soft");
     for name in ["OVERTAKE", "LD_PRELOAD", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS"] {
         shell.env_remove(name);

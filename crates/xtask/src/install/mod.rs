@@ -2,6 +2,7 @@
 //! away, and `wheel` packs them for pip.
 
 mod glibc;
+mod manual;
 mod python;
 mod receipt;
 mod request;
@@ -88,6 +89,12 @@ fn fill(tree: &mut Tree, root: &Path, built: &Path, request: &Request) -> Result
             }
             None if request.from.is_some() => tree.say(&format!("left out: {} has no {name}", built.display())),
             None => return Err(format!("{} has no {name}\n", built.display())),
+        }
+    }
+    if let Some(command) = find(built, "overtake") {
+        match manual::files(&command)? {
+            Some(files) => files.iter().try_for_each(|(below, bytes)| tree.put(below, bytes, None))?,
+            None => tree.say(&format!("left out: man pages and completions: {} does not run here", command.display())),
         }
     }
     for (source, below) in FILES {

@@ -28,6 +28,8 @@ What is installed, with LIBDIR for PREFIX/lib:
   LIBDIR/pkgconfig/overtake.pc            for programs that use the C library
   LIBDIR/pkgconfig/overtake-soft.pc       the same, linked with the software GPU
   LIBDIR/cmake/Overtake/                  find_package(Overtake)
+  PREFIX/share/man/man1/                  a man page for each command
+  PREFIX/share/bash-completion, zsh, fish completions of the command
   PREFIX/share/doc/overtake/              the licences
   PREFIX/share/overtake/installed.txt     the list of these files: `uninstall` removes them and no other
 

@@ -97,6 +97,29 @@ fn built_files_are_stripped_and_absent_ones_are_named() {
     assert!(description.starts_with("prefix=/usr\n") && !description.contains('@'), "{description}");
 }
 
+/// A script stands for the command.
+#[test]
+fn the_command_writes_man_pages_and_completions() {
+    let place = Place::new();
+    let command = place.built.join("overtake");
+    let write = |text: &str| {
+        // Another process writes it: a file that a child of another test still has open does not start.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]).arg(&command).arg(text);
+        assert!(shell.status().unwrap().success());
+    };
+    let page = "share/man/man1/overtake.1";
+    write(&format!("#!/bin/sh\n[ \"$1\" = manual ] && mkdir -p $2/share/man/man1 && echo page >$2/{page}\n"));
+    let files = super::manual::files(&command).unwrap().unwrap();
+    assert_eq!(files, [(PathBuf::from(page), b"page\n".to_vec())]);
+    write("#!/bin/sh\necho no >&2\nexit 1\n");
+    assert!(super::manual::files(&command).unwrap_err().ends_with("manual: no\n"));
+    write("#!/bin/sh\n");
+    assert!(super::manual::files(&command).unwrap_err().ends_with("it wrote nothing\n"));
+    write("\u{7f}ELF of another machine");
+    assert_eq!(super::manual::files(&command), Ok(None));
+}
+
 #[test]
 fn installing_anew_leaves_open_files_as_they_are() {
     let place = Place::new();

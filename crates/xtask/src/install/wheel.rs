@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::glibc::{self, Version};
 use super::strip::FileKind;
-use super::{VERSION, failed, find, python, target_folder, zig};
+use super::{VERSION, failed, find, manual, python, target_folder, zig};
 use crate::Outcome;
 use crate::codegen::{read, succeed};
 use crate::wheels::Scratch;
@@ -110,6 +110,12 @@ fn fill(root: &Path, built: &Path, folder: &Path) -> Result<Version, String> {
         kind.strip(&file)?;
         newest = newest.max(glibc::needed_by(&file)?);
     }
+    // pip puts these below the environment's own folder, where man finds them by the command's path.
+    let data = folder.join(format!("{}-{VERSION}.data/data", python::PACKAGE));
+    let command = find(built, "overtake").expect("it is one of those above");
+    for (below, bytes) in manual::files(&command)?.ok_or("the command does not run here, and writes no man pages\n")? {
+        put(&data.join(below), &bytes, 0o644)?;
+    }
     Ok(newest)
 }
 
@@ -149,6 +155,12 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// A command that writes one man page.
+    const STAND_IN: &str = "#include <stdio.h>\n#include <unistd.h>\n\
+        int main(int count, char **words) {\n\
+        if (count != 3 || chdir(words[2]) != 0) return 1;\n\
+        return fputs(words[1], fopen(\"overtake.1\", \"w\")) < 0;\n}\n";
+
     /// Files that stand for the built ones, and a folder for wheels. None where there is no Python, which packs.
     fn place() -> Option<(Scratch, PathBuf, PathBuf)> {
         if Command::new("python3").arg("--version").output().is_err() {
@@ -159,7 +171,7 @@ mod tests {
         let (built, to) = (scratch.path().join("built"), scratch.path().join("wheels"));
         std::fs::create_dir_all(&built).unwrap();
         let source = built.join("source.c");
-        std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+        std::fs::write(&source, STAND_IN).unwrap();
         for (name, _, kind) in BUILT {
             let mut gcc = Command::new("gcc");
             gcc.arg("-g").args((kind == FileKind::Library).then_some("-shared"));
@@ -214,6 +226,7 @@ mod tests {
         for name in ["METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE-MIT", "licenses/LICENSE-APACHE"] {
             assert!(said.contains(&format!(".dist-info/{name}")), "{name}: {said}");
         }
+        assert!(said.contains(".data/data/overtake.1"), "{said}");
         assert!(!said.contains("__pycache__"), "{said}");
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{exposition, metrics};
+use super::{exposition, written};
 
 const DASHBOARD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/overtake.json");
 
@@ -50,7 +50,7 @@ const LANGUAGE: [&str; 10] = [
 #[test]
 fn every_query_asks_for_what_is_exported() {
     let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(DASHBOARD).unwrap()).unwrap();
-    let samples = exposition::read(&metrics::text());
+    let samples = exposition::read(&written::metrics());
     let mut exported = BTreeMap::<&str, BTreeSet<&str>>::new();
     for (name, labels) in samples.keys() {
         exported.entry(name).or_default().extend(labels.keys().map(String::as_str));

@@ -3,21 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::exposition::{self, Samples};
-use super::written::{Place, Sleeper};
-
-/// What `overtake metrics` prints about one process.
-pub fn text() -> String {
-    let place = Place::new();
-    let mut sleeper = Sleeper::new(&place);
-    sleeper.write("/usr/bin/serve \"x\".py", 3, 5);
-    let output = place.overtake(&["metrics"]).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
+use super::written::{Place, Sleeper, metrics};
 
 fn value(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> f64 {
     let matches = |labels: &BTreeMap<String, String>| {
@@ -31,7 +21,7 @@ fn value(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> f64 {
 
 #[test]
 fn a_strict_reader_finds_every_figure_in_the_text() {
-    let samples = exposition::read(&text());
+    let samples = exposition::read(&metrics());
     let program = ("program", "serve \"x\".py");
     let value = |name: &str, wanted: &[(&str, &str)]| value(&samples, name, &[wanted, &[program]].concat());
     assert_eq!(value("overtake_copy_bytes_total", &[("direction", "h2d"), ("way", "kernel")]), 3e6);
@@ -42,29 +32,6 @@ fn a_strict_reader_finds_every_figure_in_the_text() {
     assert_eq!(value("overtake_copy_wait_seconds_sum", &[]), 40e-6);
     assert_eq!(value("overtake_stand_downs_total", &[("device", "a \"device\"")]), 2.0);
     assert_eq!(value("overtake_stood_down", &[]), 1.0);
-}
-
-/// The parser of Prometheus' own client for Python, where it is installed.
-#[test]
-fn the_parser_of_prometheus_accepts_the_text() {
-    let script = "import sys\n\
-        try:\n    from prometheus_client.parser import text_string_to_metric_families as parse\n\
-        except ImportError:\n    print('none'); sys.exit()\n\
-        families = {family.name: family for family in parse(sys.stdin.read())}\n\
-        assert families['overtake_copy_bytes'].type == 'counter', families\n\
-        assert families['overtake_copy_wait_seconds'].type == 'histogram', families\n\
-        print(sum(len(family.samples) for family in families.values()))\n";
-    let mut python = Command::new("python3");
-    let python = python.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let Ok(mut python) = python else { return };
-    let text = text();
-    python.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let output = python.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    match String::from_utf8(output.stdout).unwrap().trim() {
-        "none" => eprintln!("prometheus_client is not installed"),
-        count => assert_eq!(count.parse::<usize>().unwrap(), exposition::read(&text).len()),
-    }
 }
 
 struct Running(Child);

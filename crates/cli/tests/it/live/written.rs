@@ -92,3 +92,13 @@ impl Drop for Sleeper {
 pub fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
 }
+
+/// What `overtake metrics` prints about one process.
+pub fn metrics() -> String {
+    let place = Place::new();
+    let mut sleeper = Sleeper::new(&place);
+    sleeper.write("/usr/bin/serve \"x\".py", 3, 5);
+    let output = place.overtake(&["metrics"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -75,9 +75,16 @@ fn a_program_is_compared() {
         "{said}"
     );
     let rounds: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("overtake run: round ")).collect();
-    let turns = ["1 of 2, natively", "1 of 2, with overtake", "2 of 2, with overtake", "2 of 2, natively"];
-    assert_eq!(rounds, turns);
-    for part in ["time of the program", "urgent copies beside bulk, p50", "rate of bulk", "\nverdict\n* overtake "] {
+    let turns = ["1 of 2, natively", "1 of 2, with overtake; ", "2 of 2, with overtake; ", "2 of 2, natively; "];
+    assert!(rounds.len() == 4 && rounds.iter().zip(turns).all(|(round, turn)| round.starts_with(turn)), "{rounds:?}");
+    assert!(rounds[0] == turns[0] && rounds[1..].iter().all(|round| round.ends_with("s to go")), "{rounds:?}");
+    for part in [
+        "(compared by 4 runs, ",
+        "time of the program",
+        "urgent copies beside bulk, p50",
+        "rate of bulk",
+        "\nverdict\n* overtake ",
+    ] {
         assert!(said.contains(part), "{part} is not in:\n{said}");
     }
     let both = read(&folder, "both.json");
