@@ -12,7 +12,6 @@ mod header;
 mod install;
 mod items;
 mod mentions;
-mod mutants;
 mod planted;
 mod ptx;
 mod rules;
@@ -35,8 +34,9 @@ Chores:
   agreement DEVICE  print the distance of the software GPU's stored runs from those of a device
   arrows            print the circles between files of the stack, and dependencies of crates that run up
   campaign [--draw N [--seed N]]
-                    leave out each statement and condition of the crates that carry copies, one at a time or as many as
-                    are drawn by lot, and run the tests that reach it; goes on where the last run ended (takes hours).
+                    leave out each statement and condition of the stack, and exchange each comparison and sum, one at a
+                    time or as many as are drawn by lot, and run the tests that reach it; goes on where the last run
+                    ended (takes hours).
                     reports/mutants/campaign.toml has the reasons of changes that need no test
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
@@ -53,8 +53,6 @@ Chores:
   wheel [--from FOLDER] [--to FOLDER]
                     build everything for release and pack it as a wheel, which pip installs: the Python package, the
                     command, the drop-in, the C library and the software GPU (`cargo xtask wheel --help`)
-  mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare the changes that
-                    no test finds with reports/mutants/survivors.toml: 1 if one has no reason there (takes an hour)
   planted [NAME...] plant the changes of reports/mutants/planted.toml in a copy of the tree, one at a time, and run the
                     test that has to fail with each (takes a while)
   planted --check   check that each of them can still be planted, and that planted.md equals the list
@@ -109,14 +107,9 @@ fn run(words: &[&str]) -> Outcome {
         ["install", options @ ..] => install::run(&root(), options),
         ["uninstall", options @ ..] => install::uninstall(options),
         ["wheel", options @ ..] => install::wheel::run(&root(), options),
-        #[cfg(feature = "mutants")]
-        ["rewrite", folder, list, dropped] => {
-            mutants::rewrite::run(Path::new(folder), Path::new(list), Path::new(dropped))
-        }
-        #[cfg(feature = "mutants")]
+        #[cfg(feature = "campaign")]
         ["leave-out", folder] => campaign::leave_out(&root(), Path::new(folder)),
         ["campaign", words @ ..] => campaign::run(&root(), words),
-        ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
         ["arrows"] => arrows::run(&root()),
         ["agreement", device] => agreement::run(&root(), device),
@@ -158,7 +151,7 @@ mod tests {
             "store-run FILE",
             "planted --check",
             "\n  ptx",
-            "mutants [FILE",
+            "campaign [--draw",
         ] {
             assert!(help.contains(chore), "{chore}");
         }

@@ -1,5 +1,5 @@
-//! Rewrites a file so that each of its statements and conditions can be left out at run time, by
-//! `crate::mutant(NUMBER)`.
+//! Rewrites a file so that each of its statements and conditions can be left out, and each of its comparisons and sums
+//! be another one, at run time, by `crate::mutant(NUMBER)`.
 //!
 //! Constants, tests, messages and assertions stay as they are.
 
@@ -11,7 +11,6 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, BinOp, Block, Expr, ReturnType, Signature, Stmt, parse_quote, spanned::Spanned};
 
 use super::Change;
-use crate::mutants::rewrite::has_let;
 
 /// Macros that compute nothing.
 const WORDS: [&str; 14] = [
@@ -167,6 +166,26 @@ impl Edit<'_> {
     }
 }
 
+impl Edit<'_> {
+    /// A comparison with the other answer for equal operands, a difference for a sum, and the reverse.
+    fn operator(&mut self, before: &Expr, expression: &mut Expr) {
+        let Expr::Binary(before) = before else { return };
+        let mut other = before.clone();
+        other.op = match before.op {
+            BinOp::Lt(_) => parse_quote!(<=),
+            BinOp::Le(_) => parse_quote!(<),
+            BinOp::Gt(_) => parse_quote!(>=),
+            BinOp::Ge(_) => parse_quote!(>),
+            BinOp::Add(_) => parse_quote!(-),
+            BinOp::Sub(_) => parse_quote!(+),
+            _ => return,
+        };
+        if let Some(question) = self.question("operator", before.span(), &quote!(#before).to_string()) {
+            *expression = parse_quote!((if #question { #other } else { #expression }));
+        }
+    }
+}
+
 impl VisitMut for Edit<'_> {
     fn visit_item_fn_mut(&mut self, it: &mut syn::ItemFn) {
         self.function(&it.attrs, &it.sig, &mut it.block);
@@ -202,6 +221,13 @@ impl VisitMut for Edit<'_> {
 
     fn visit_type_mut(&mut self, _it: &mut syn::Type) {}
 
+    fn visit_pat_mut(&mut self, _it: &mut syn::Pat) {}
+
+    fn visit_expr_repeat_mut(&mut self, it: &mut syn::ExprRepeat) {
+        // The length is a constant.
+        self.visit_expr_mut(&mut it.expr);
+    }
+
     fn visit_expr_const_mut(&mut self, _it: &mut syn::ExprConst) {}
 
     fn visit_block_mut(&mut self, block: &mut Block) {
@@ -219,7 +245,10 @@ impl VisitMut for Edit<'_> {
     }
 
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        // A change is one: the operands of the other operator are as they were.
+        let before = expression.clone();
         visit_mut::visit_expr_mut(self, expression);
+        self.operator(&before, expression);
         match expression {
             Expr::If(it) => self.condition(&mut it.cond, true),
             // A loop without an end is found by the time alone.
@@ -252,6 +281,16 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
 
 fn says(call: &syn::Macro) -> bool {
     call.path.segments.last().is_some_and(|name| WORDS.contains(&&*name.ident.to_string()))
+}
+
+/// Whether a condition binds a name.
+fn has_let(expression: &Expr) -> bool {
+    match expression {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
+        Expr::Paren(paren) => has_let(&paren.expr),
+        _ => false,
+    }
 }
 
 /// Whether operands are chosen in place of the whole.
@@ -291,6 +330,15 @@ mod tests {
         let (said, _) = rewritten("fn f() -> bool { a && (b || c) }", &[]);
         let expected = "(crate::mutant(2)||(a))&&((!crate::mutant(0)&&(b))||(!crate::mutant(1)&&(c)))";
         assert_eq!(said, format!("fnf()->bool{{{expected}}}"));
+    }
+
+    #[test]
+    fn comparisons_and_sums_are_others() {
+        let (said, changes) = rewritten("fn f() -> bool { a + b < [c; D + 1][0] }", &[]);
+        let sum = "(ifcrate::mutant(0){a-b}else{a+b})";
+        assert_eq!(said, format!("fnf()->bool{{(ifcrate::mutant(1){{a+b<=[c;D+1][0]}}else{{{sum}<[c;D+1][0]}})}}"));
+        assert_eq!(changes, ["operator a + b", "operator a + b < [c ; D + 1] [0]"]);
+        assert_eq!(rewritten("fn f() { match a { 1 => b == c, D..=E => d * e } }", &[]).1, Vec::<String>::new());
     }
 
     #[test]

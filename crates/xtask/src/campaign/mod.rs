@@ -1,9 +1,9 @@
-//! `campaign`: leaves out each statement and each condition of the crates that carry a program's copies, one at a time,
-//! and runs the tests that reach it.
+//! `campaign`: leaves out each statement and each condition of the stack, and exchanges each comparison and sum, one at
+//! a time, and runs the tests that reach it.
 //!
 //! All changes are in one build, which makes the one whose number a variable has.
 
-#[cfg(feature = "mutants")]
+#[cfg(feature = "campaign")]
 mod edit;
 mod reasons;
 mod trials;
@@ -25,24 +25,24 @@ use trials::Trial;
 
 /// The folders whose files are changed.
 const FOLDERS: [&str; 18] = [
+    "semaphores/src/",
     "channels/src/",
-    "copies/src/guard/",
-    "copies/src/reach/",
-    "copies/src/records/",
-    "copies/src/registered/",
-    "copies/src/staging/",
-    "copies/src/submit/",
-    "copies/src/watch/",
-    "crates/capi/src/",
-    "crates/feed/src/",
-    "crates/options/src/",
-    "crates/preload/src/",
-    "crates/shim/src/",
-    "crates/threads/src/stream_lock/",
+    "copies/src/",
+    "graph/src/",
+    "stages/src/",
+    "memory/src/",
+    "tasks/src/",
     "arrays/src/",
-    "tasks/src/dispatch/",
     "pipelines/src/",
-    "tasks/src/work/",
+    "plan/src/",
+    "crates/priority/src/",
+    "crates/hal/src/",
+    "crates/options/src/",
+    "crates/threads/src/",
+    "crates/feed/src/",
+    "crates/shim/src/",
+    "crates/preload/src/",
+    "crates/capi/src/",
 ];
 
 /// A program asks here whether a change is made. It writes down what is asked where the number is `all`.
@@ -80,7 +80,7 @@ const ROUNDS_MAX: u32 = 40;
 /// A change is not run for longer.
 const CHANGE_MAX: Duration = Duration::from_secs(120);
 
-/// A statement or a condition that can be left out.
+/// A statement, a condition or an operator that can be left out or exchanged.
 #[derive(Clone, Serialize, Deserialize)]
 struct Change {
     file: String,
@@ -298,7 +298,7 @@ fn build(root: &Path, place: &Place) -> Result<(Vec<Change>, BTreeSet<usize>, St
 /// Runs this program once more with a parser of Rust built in, so that other chores need not build it.
 fn rewrite(root: &Path, top: &Path) -> Result<Rewritten, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).args(["run", "--quiet", "--package", "overtake-xtask", "--features", "mutants", "--"]);
+    command.current_dir(root).args(["run", "--quiet", "--package", "overtake-xtask", "--features", "campaign", "--"]);
     let output =
         command.arg("leave-out").arg(top).output().map_err(|error| format!("cargo does not start: {error}\n"))?;
     match output.status.success() {
@@ -308,7 +308,7 @@ fn rewrite(root: &Path, top: &Path) -> Result<Rewritten, String> {
 }
 
 /// Rewrites the files of a campaign.
-#[cfg(feature = "mutants")]
+#[cfg(feature = "campaign")]
 pub fn leave_out(root: &Path, top: &Path) -> Outcome {
     let dropped = read(&top.join("dropped"))?.lines().filter_map(|line| line.parse().ok()).collect();
     let mut rewritten = Rewritten { changes: Vec::new(), texts: BTreeMap::new() };

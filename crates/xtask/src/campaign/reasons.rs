@@ -93,7 +93,7 @@ mod tests {
         let tight = |text: &str| text.split_whitespace().collect::<String>();
         for [file, what, text] in Reasons::of(&root()).unwrap().0.keys() {
             assert!(super::super::FOLDERS.iter().any(|folder| file.starts_with(folder)), "{file}");
-            assert!(["statement", "true", "false", "operand"].contains(&&**what), "{file}: {what}");
+            assert!(["statement", "true", "false", "operand", "operator"].contains(&&**what), "{file}: {what}");
             assert!(tight(&read(&root().join(file)).unwrap()).contains(&tight(text)), "{file}: `{text}`");
         }
     }
