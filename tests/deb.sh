@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # The package for Debian: made by the lines of CONTRIBUTING.md, and installed by dpkg, used and removed again in a copy
-# of this system (overlay.sh). Needs dpkg, gcc, pkg-config and the right to mount. CMake is used where it is there.
+# of this system (overlay.sh). Needs dpkg, xz, gcc, pkg-config and the right to mount. CMake is used where it is there.
 # Usage: tests/deb.sh [folder of the built files; default target/debug]
-# Ends with 77 where dpkg or that right is missing.
+# Ends with 77, and a line that says why, where one of these is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 built=$(realpath "${1:-target/debug}")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 unset LD_LIBRARY_PATH LD_PRELOAD PKG_CONFIG_PATH
-command -v dpkg-deb >/dev/null || exit 77
+for needed in dpkg-deb xz pkg-config; do
+  command -v $needed >/dev/null || { echo "no package for Debian: no $needed here"; exit 77; }
+done
+export NEEDS="dpkg --status libc6"
+mkdir "$place/try"
+echo true >"$place/try/try.sh"
+tests/overlay.sh "$place/try" # before the work of building the package
 
 # The recipe, with the built files of this test in place of those for a release.
 awk '/^```/ { if (text ~ /dpkg-deb/) printf "%s", text; text = ""; next } { text = text $0 "\n" }' CONTRIBUTING.md |
@@ -20,7 +26,6 @@ export XZ_OPT=-0 DPKG_DEB_COMPRESSOR_LEVEL=0
 bash -euo pipefail "$place/recipe" >"$place/said" 2>&1 || { cat "$place/said"; exit 1; }
 ! grep "left out" "$place/said" || exit 1
 
-mkdir "$place/try"
 mv "$place"/package/*.deb "$place/try/overtake.deb"
 tar -tf "$place"/package/*.tar.xz >"$place/try/files"
 completions=share/bash-completion/completions/overtake
@@ -39,6 +44,7 @@ END
 cat >"$place/try/try.sh" <<'END'
 dpkg --install overtake.deb >said 2>&1 || { cat said; exit 1; }
 dpkg --listfiles overtake >installed
+grep -qx /usr/share/zsh/vendor-completions/_overtake installed
 overtake --version
 OVERTAKE_BACKEND=soft overtake demo --seconds 0.1 >said 2>&1 && grep -q "picture: " said || { cat said; exit 1; }
 gcc program.c $(pkg-config --cflags --libs overtake-soft) -o program

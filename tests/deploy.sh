@@ -3,13 +3,14 @@
 # them is done here by its manual: Docker with a Dockerfile, a kubelet with an init container, a runtime with a CDI
 # file, slurmd with the output of a prolog, systemd with a service. Needs python3 with venv and the right to mount.
 # Usage: tests/deploy.sh WHEEL
-# Ends with 77 without that right.
+# Ends with 77, and a line that says why, where one of these is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 wheel=$(realpath "$1")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 unset PYTHONPATH LD_LIBRARY_PATH LD_PRELOAD
+export NEEDS="python3 -c 'import ensurepip, venv'"
 
 # The first block of each section is a file of the section's name.
 mkdir "$place/try" "$place/try/recipes"
@@ -74,6 +75,9 @@ done <$recipe
 mapfile -t entry <entrypoint
 package=$(python3 -c "import overtake_gpu; print(*overtake_gpu.__path__)")
 cp -r "$package/lib/overtake/soft" soft
+recipe hand
+reports /try/reports sh $recipe
+recipe docker
 reports /try/reports OVERTAKE_REPORT_DIR=/try/reports "${entry[@]}" python3 serve.py
 mkdir /plain
 cp "$package/bin/overtake" "$package/lib/libovertake_preload.so" /plain
@@ -84,7 +88,7 @@ mkdir /overtake
 sh -c "$(sed -n 's/^ *command: \[sh, -c, "\(.*\)"\]$/\1/p' $recipe)"
 mapfile -t variables < <(sed -n 's/^ *- {name: \([A-Z_]*\), value: \(.*\)}$/\1=\2/p' $recipe)
 reports /overtake "${variables[@]}" python3 serve.py
-env "${variables[@]}" sh -c 'echo unchanged' | diff - <(echo unchanged)
+diff <(env "${variables[@]}" sh -c 'echo unchanged' 2>&1) <(echo unchanged)
 
 mkdir -p /opt/overtake /usr/local/lib
 cp -r "$package/lib" /opt/overtake/
@@ -109,7 +113,8 @@ mapfile -t variables < <(sed -n 's/^Environment=//p' $recipe)
 reports /var/lib/serve/reports env -i PATH="$PATH" LD_LIBRARY_PATH=/try/soft "${variables[@]}" python3 serve.py
 if command -v systemd-analyze >/dev/null; then
   { cat $recipe; echo "ExecStart=$(command -v python3) /try/serve.py"; } >/etc/systemd/system/overtake-try.service
-  systemd-analyze verify --man=no /etc/systemd/system/overtake-try.service
+  systemd-analyze verify --man=no /etc/systemd/system/overtake-try.service >said 2>&1 &&
+    ! grep overtake-try said || { echo "systemd-analyze:"; cat said; exit 1; }
 fi
 END
 tests/overlay.sh "$place/try"

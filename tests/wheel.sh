@@ -72,7 +72,7 @@ LD_LIBRARY_PATH=$package/lib/overtake/soft LD_PRELOAD=$package/lib/libovertake_p
 printf '8 copies\nsum 6\n' | diff - said.txt
 grep -q '"deployment":"preload"' reports/*
 
-if command -v mypy >/dev/null; then
+if mypy --version >/dev/null 2>&1; then
   cat >typed.py <<'END'
 import overtake_gpu
 

@@ -62,9 +62,6 @@ pub struct RunArguments {
     /// at once.
     #[arg(long, value_parser = wait_budget, value_name = "TIME")]
     pub wait_budget: Option<String>,
-    /// The name of `--wait-budget 60us` in an earlier version.
-    #[arg(long, hide = true)]
-    pub whole_bulk: bool,
     /// Rules that give copies their priority (TOML).
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,

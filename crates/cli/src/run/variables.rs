@@ -97,9 +97,6 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     if let Some(us) = &run.wait_budget {
         changes.insert("OVERTAKE_WAIT_BUDGET_US".to_owned(), us.into());
     }
-    if run.whole_bulk {
-        return Err(Failure::Other("--whole-bulk is retired: --wait-budget 60us does the same".to_owned()));
-    }
     for setting in &run.settings {
         changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
     }
@@ -199,7 +196,6 @@ mod tests {
             automatic: None,
             bulk_bytes_min: None,
             wait_budget: None,
-            whole_bulk: false,
             rules: None,
             config: None,
             settings: Vec::new(),
@@ -247,9 +243,6 @@ mod tests {
         assert_eq!(changes["OVERTAKE_WAIT_BUDGET_US"], "30", "the last one takes precedence");
         assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
         check(&changes, &nothing).unwrap();
-        run.whole_bulk = true;
-        assert!(settings(&run).unwrap_err().to_string().contains("--wait-budget 60us"));
-        run.whole_bulk = false;
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
     }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { IN_USE = 0x6f7665, FREED = 0x66726565, LEAST = 16 };
-static const size_t SPAN = (size_t)64 << 30;
+static const size_t SPAN = (size_t)4 << 30;
 
 typedef struct {
     size_t bytes;
