@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
 use graph::{Location, Mode, Priority};
-use overtake_tasks::task::{Error, Handle, Reason, Submitted};
+use overtake_tasks::task::{Error, Handle, Reason};
 
 use crate::array::Array;
 use crate::claim::Claim;

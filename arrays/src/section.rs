@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use graph::{Location, Mode, NodeId, Priority, Refused, Validity};
 use hal::DevicePtr;
-use overtake_tasks::task::{Error, Fault, Handle, Reason, Submitted};
+use overtake_tasks::task::{Error, Fault, Handle, Reason};
 use overtake_tasks::within::Held;
 
 use crate::arguments::HostUses;

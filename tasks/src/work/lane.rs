@@ -14,25 +14,6 @@ use crate::work::fault::Error;
 use crate::work::graphs::Graphs;
 use crate::work::kernel::{Arguments, Kernel, Shape};
 
-/// A task that others can be ordered with: a [`crate::task::Handle`].
-pub trait Submitted {
-    /// The task's node in the graph.
-    #[doc(hidden)]
-    fn node(&self) -> NodeId;
-
-    /// The address of its dispatcher.
-    #[doc(hidden)]
-    fn home(&self) -> usize;
-
-    /// The task as errors name it.
-    #[doc(hidden)]
-    fn label(&self) -> String;
-
-    /// The error names it, if it is about it.
-    #[doc(hidden)]
-    fn naming(&self, error: Error) -> Error;
-}
-
 /// The dispatcher, as a launch sees it.
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
@@ -190,7 +171,7 @@ impl Lane<'_> {
 
     /// Ends a capture whose step does this.
     #[inline]
-    fn refuse_capture(&self, what: &'static str) -> hal::Result<()> {
+    pub(crate) fn refuse_capture(&self, what: &'static str) -> hal::Result<()> {
         match self.beside {
             Some(beside) if beside.capture.get() != Capture::No => Err(captured(beside, what)),
             _ => Ok(()),
@@ -271,15 +252,6 @@ impl Lane<'_> {
         self.call.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
         unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, arguments) }
-    }
-
-    /// Makes the other task, which must not have started, wait until this one has completed (PX-19).
-    pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
-        self.refuse_capture("completes another task")?;
-        if other.home() != std::ptr::from_ref(self.site.inside).addr() {
-            return Err(Error::Foreign { task: other.label() });
-        }
-        self.site.inside.completes(self.call.node, other.node()).map_err(|error| other.naming(error))
     }
 
     /// Makes everything submitted to the device later wait for everything submitted so far (PX-17).
