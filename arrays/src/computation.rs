@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use graph::{Location, Priority, Refused};
 use hal::{DevicePtr, Nanos};
-use overtake_tasks::task::{Error, Handle, Kernel, Lane, More, Shape, Submitted, TaskBuilder, WorkResult};
+use overtake_tasks::task::{Error, Handle, Kernel, Lane, More, Shape, TaskBuilder, WorkResult};
 use overtake_tasks::within::{Function, ONCE};
 
 use crate::arguments::{Packed, Rights};

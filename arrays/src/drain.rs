@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use graph::{Location, NodeId, Priority, Refused, Stage};
 use hal::{Code, Wait};
-use overtake_tasks::task::{Error, Handle, Reason, Submitted};
+use overtake_tasks::task::{Error, Handle, Reason};
 use overtake_tasks::within::Held;
 
 use crate::record::Record;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::thread::{ThreadId, current};
 
 use graph::NodeId;
-use overtake_tasks::task::{Handle, Submitted};
+use overtake_tasks::task::Handle;
 
 /// The nodes of open guards. One that fails ends before its guard is dropped, or never was in the graph.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use graph::{Location, NodeId, Priority};
 use hal::{Code, Nanos, Wait};
-use overtake_tasks::task::{Error, Submitted};
+use overtake_tasks::task::Error;
 
 use crate::claim::Claim;
 use crate::record::Record;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use graph::{Access, Kind, Location, Mode, Priority, Refused};
 use overtake_tasks::dispatch::Candidate;
-use overtake_tasks::task::{Error, Handle, Submitted, TaskBuilder};
+use overtake_tasks::task::{Error, Handle, TaskBuilder};
 use overtake_tasks::within::{Held, Rank};
 use smallvec::SmallVec;
 

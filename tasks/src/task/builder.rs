@@ -17,7 +17,6 @@ use crate::dispatch::shared::{Held, Shared};
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
-use crate::work::lane::Submitted;
 use crate::work::set::Set;
 
 /// Tasks before another one that need no memory of their own.

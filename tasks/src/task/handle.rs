@@ -12,7 +12,7 @@ use hal::{Nanos, Wait};
 
 use crate::dispatch::shared::Shared;
 use crate::work::fault::{Error, Fault, Reason};
-use crate::work::lane::Submitted;
+use crate::work::lane::Lane;
 use crate::work::outcome::Outcome;
 
 /// A submitted task. Dropping the handle does not affect the task.
@@ -28,6 +28,13 @@ pub struct Handle {
 impl Handle {
     pub(crate) fn new(node: NodeId, outcome: Arc<Outcome>) -> Handle {
         Handle { node, outcome }
+    }
+
+    /// The task's node in the graph.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.node
     }
 
     /// Whether its task is of this dispatcher.
@@ -262,21 +269,14 @@ impl<'h> IntoIterator for &'h Handle {
     }
 }
 
-impl Submitted for Handle {
-    fn node(&self) -> NodeId {
-        self.node
-    }
-
-    fn home(&self) -> usize {
-        self.outcome.home().as_ptr().cast::<()>().addr()
-    }
-
-    fn label(&self) -> String {
-        self.name()
-    }
-
-    fn naming(&self, error: Error) -> Error {
-        Handle::naming(self, error)
+impl Lane<'_> {
+    /// Makes the other task, which must not have started, wait until this one has completed (PX-19).
+    pub fn completes(&mut self, other: &Handle) -> Result<(), Error> {
+        self.refuse_capture("completes another task")?;
+        if other.outcome.home().as_ptr().cast::<()>().addr() != std::ptr::from_ref(self.site.inside).addr() {
+            return Err(Error::Foreign { task: other.name() });
+        }
+        self.site.inside.completes(self.call.node, other.node).map_err(|error| other.naming(error))
     }
 }
 

@@ -12,7 +12,7 @@ mod template;
 pub use crate::work::fault::{Error, Fault, Reason};
 pub use crate::work::function::{Launches, More, WorkResult};
 pub use crate::work::kernel::{Arguments, Kernel, Shape};
-pub use crate::work::lane::{Lane, Submitted};
+pub use crate::work::lane::Lane;
 pub use builder::TaskBuilder;
 pub use graph::{Order, Refused};
 pub use handle::Handle;

@@ -13,7 +13,6 @@ use crate::task::builder::TaskBuilder;
 use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
 use crate::work::function::{Launch, Launches, Replays, Work, WorkResult};
-use crate::work::lane::Submitted;
 use crate::work::set::{Set, SetId};
 
 /// A set of tasks: tasks are submitted to it. Clones are the same set. It keeps the streams of its dispatcher open even

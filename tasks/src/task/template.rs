@@ -18,7 +18,7 @@ use crate::task::tasks::Tasks;
 use crate::work::fault::Error;
 use crate::work::function::{More, Steps, WorkResult};
 use crate::work::graphs::Graphs;
-use crate::work::lane::{Lane, Submitted};
+use crate::work::lane::Lane;
 use crate::work::replay::{Does, Run};
 use crate::work::span::plan::SpanPlan;
 use crate::work::span::{Course, Span};

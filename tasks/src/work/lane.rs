@@ -14,25 +14,6 @@ use crate::work::fault::Error;
 use crate::work::graphs::Graphs;
 use crate::work::kernel::{Arguments, Kernel, Shape};
 
-/// A task that others can be ordered with: a [`crate::task::Handle`].
-pub trait Submitted {
-    /// The task's node in the graph.
-    #[doc(hidden)]
-    fn node(&self) -> NodeId;
-
-    /// The address of its dispatcher.
-    #[doc(hidden)]
-    fn home(&self) -> usize;
-
-    /// The task as errors name it.
-    #[doc(hidden)]
-    fn label(&self) -> String;
-
-    /// The error names it, if it is about it.
-    #[doc(hidden)]
-    fn naming(&self, error: Error) -> Error;
-}
-
 /// The dispatcher, as a launch sees it.
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
@@ -165,32 +146,19 @@ impl Lane<'_> {
     /// The stream of the lane, for library calls. Work that is submitted to other streams is not part of the task.
     #[must_use]
     pub fn stream(&self) -> Stream {
-        self.lend();
-        self.stream.raw()
-    }
-
-    /// The stream of the lane as the copy layer knows it.
-    #[must_use]
-    pub fn priority_stream(&self) -> &PriorityStream {
-        self.lend();
-        // Its copies would be captured, without a priority.
-        let _ = self.refuse_capture("asks for the stream of the copy layer");
-        self.stream
-    }
-
-    /// The function may submit work that is not seen here.
-    fn lend(&self) {
+        // The function may submit work that is not seen here.
         if self.site.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
             self.stream.note_kernel();
         }
         if self.call.can_begin.get() == Some(true) {
             self.call.can_begin.set(None);
         }
+        self.stream.raw()
     }
 
     /// Ends a capture whose step does this.
     #[inline]
-    fn refuse_capture(&self, what: &'static str) -> hal::Result<()> {
+    pub(crate) fn refuse_capture(&self, what: &'static str) -> hal::Result<()> {
         match self.beside {
             Some(beside) if beside.capture.get() != Capture::No => Err(captured(beside, what)),
             _ => Ok(()),
@@ -271,15 +239,6 @@ impl Lane<'_> {
         self.call.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
         unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, arguments) }
-    }
-
-    /// Makes the other task, which must not have started, wait until this one has completed (PX-19).
-    pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
-        self.refuse_capture("completes another task")?;
-        if other.home() != std::ptr::from_ref(self.site.inside).addr() {
-            return Err(Error::Foreign { task: other.label() });
-        }
-        self.site.inside.completes(self.call.node, other.node()).map_err(|error| other.naming(error))
     }
 
     /// Makes everything submitted to the device later wait for everything submitted so far (PX-17).

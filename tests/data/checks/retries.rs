@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use hal::locks::lock;
 use hal::{Code, Driver};
 use overtake::data::{Array, ArrayOptions, Computation, discard, read, write};
-use overtake::task::{Error, More, Submitted};
+use overtake::task::{Error, More};
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -153,6 +153,6 @@ pub fn never_elsewhere(rig: &Rig) -> Outcome {
     let host = bed.arrays.host("host", (read(&source),), |_| Ok(())).elsewhere().submit();
     ensure!(matches!(host, Err(Error::Refused(_))), "a function of the host is called once");
     let alone = bed.arrays.launch("alone", (read(&source),), |_, _| Err("no".into())).elsewhere().submit()?;
-    ensure!(alone.wait().is_err(), "there is no other device: {}", alone.label());
+    ensure!(alone.wait().is_err(), "there is no other device: {}", alone.name());
     Ok(())
 }

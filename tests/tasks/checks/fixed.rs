@@ -148,10 +148,6 @@ pub fn go_by_calls_if_they_must(rig: &Rig) -> Outcome {
             }
             Ok(More::Done)
         }),
-        ("asks for the copies", |lane| {
-            let _stream = lane.priority_stream();
-            Ok(More::Done)
-        }),
     ];
     odd.into_iter().try_for_each(|(what, odd)| {
         go_by_calls(rig, odd).map_err(|error| Failure::from_text(format!("a step that {what}: {error}")))

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::Nanos;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Error, Handle, Kernel, Lane, More, Reason, Recording, Refused, Step, Submitted, Template};
+use overtake::task::{Error, Handle, Kernel, Lane, More, Reason, Recording, Refused, Step, Template};
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -254,7 +254,7 @@ pub fn count_as_one(rig: &Rig) -> Outcome {
     let first = replay().submit()?;
     let full = replay().submit().expect_err("the dispatcher is full");
     ensure!(matches!(full, Error::Refused(Refused::WouldBlock)), "{full}");
-    ensure!(first.label().contains("the end of a template"), "{}", first.label());
+    ensure!(first.name().contains("the end of a template"), "{}", first.name());
     held.release()?;
     first.wait()?;
     same("steps that have run", &runs.load(Ordering::Acquire), &10)?;

@@ -11,7 +11,6 @@ use crate::dispatch::state::State;
 use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
 use crate::work::function::Work;
-use crate::work::lane::Submitted;
 
 impl<'n> TaskBuilder<'_, 'n> {
     /// Appends the task, after those that its use of data asks for. The caller has it dispatched

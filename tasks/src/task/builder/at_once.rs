@@ -11,7 +11,7 @@ use crate::dispatch::marks::add_join;
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
-use crate::work::lane::{Call, Submitted};
+use crate::work::lane::Call;
 
 impl<'t> TaskBuilder<'t, '_> {
     /// Submits the task, and launches it behind the joins with the few tasks before it, if it may be launched now by
