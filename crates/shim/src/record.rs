@@ -11,6 +11,9 @@ use crate::context::Local;
 /// The version of the format.
 pub const FORMAT: u32 = 1;
 
+/// The beginning of the names of the folders that `overtake run` makes for reports, and removes at its end.
+pub const RUN_FOLDER: &str = "overtake-run-";
+
 /// Numbers of copies by latency: one for each range between two of [`copies::BOUNDS_US`].
 pub type Buckets = [u64; copies::BOUNDS_US.len() + 1];
 

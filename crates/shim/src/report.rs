@@ -19,7 +19,7 @@ use crate::demand::Rank;
 use crate::help::{Help, help};
 use crate::observed::Observed;
 use crate::process::{CallCount, Process, process, time_of_day};
-use crate::record::{Amount, DeviceRecord, FORMAT, ReasonRecord};
+use crate::record::{Amount, DeviceRecord, FORMAT, RUN_FOLDER, ReasonRecord};
 use crate::verdict::{Finding, verdict};
 
 /// The variable that names the folder for reports.
@@ -161,10 +161,17 @@ fn folder() -> Option<PathBuf> {
 /// Starts the thread that keeps the report up to date, if a report is wanted. It calls no driver, and nothing waits for
 /// it: no host need know it.
 pub(crate) fn begin() {
-    if folder().is_some() {
-        // Without the thread the report is written at exit only.
-        let _ = threads::start("overtake-report", threads::STACK_BYTES, keep_up_to_date);
+    let Some(folder) = folder() else { return };
+    if !folder.is_dir() && !is_of_a_run(&folder) {
+        log::warn!("there is no report of this process, because {FOLDER_VARIABLE}={} is no folder", folder.display());
     }
+    // Without the thread the report is written at exit only.
+    let _ = threads::start("overtake-report", threads::STACK_BYTES, keep_up_to_date);
+}
+
+/// Whether `overtake run` made the folder. When that has ended, a process of its program finds it gone, and rightly so.
+fn is_of_a_run(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RUN_FOLDER))
 }
 
 #[expect(clippy::disallowed_methods, reason = "it calls no driver, and nothing waits for it")]

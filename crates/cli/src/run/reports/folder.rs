@@ -8,7 +8,7 @@ use console::failure::{Failure, Result};
 use os::file;
 use serde::Deserialize as _;
 use serde_json::Value;
-use shim::record::FORMAT;
+use shim::record::{FORMAT, RUN_FOLDER};
 
 use super::record::ProcessRecord;
 
@@ -43,7 +43,7 @@ pub struct Found {
 impl Folder {
     /// Makes the folder in the place for temporary files, readable for this user only.
     pub fn new() -> Result<Folder> {
-        let made = tempfile::Builder::new().prefix("overtake-run-").tempdir();
+        let made = tempfile::Builder::new().prefix(RUN_FOLDER).tempdir();
         made.map(Folder).map_err(|error| {
             let place = std::env::temp_dir();
             Failure::Other(format!(

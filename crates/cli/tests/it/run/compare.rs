@@ -142,6 +142,20 @@ fn ways_that_exclude_each_other_are_refused() {
     }
 }
 
+/// Of a folder that the user named. One of `overtake run` itself is gone for processes that outlive it.
+#[test]
+fn a_folder_for_reports_that_is_not_there_is_told_once() {
+    let folder = Folder::new("run-no-folder");
+    let program = stalls(&folder, &[]);
+    for (name, times) in [("/nonexistent/seen", 1), ("/nonexistent/overtake-run-seen", 0)] {
+        let arguments = ["--", program.to_str().unwrap(), "contended"];
+        let output = really_with(&folder, &arguments, &[("OVERTAKE_REPORT_DIR", name)]);
+        let said = text(&output.stderr);
+        let told = said.matches(&format!("because OVERTAKE_REPORT_DIR={name} is no folder")).count();
+        assert!(output.status.success() && told == times, "{said}");
+    }
+}
+
 /// The causes for a run without a report, each with what to try.
 #[test]
 fn a_run_without_a_report_says_why() {
