@@ -168,11 +168,13 @@ impl State {
         }
     }
 
-    /// The device has moved: the threads that waited for that want the turn.
-    fn observe(&mut self) {
+    /// The device has moved: the threads that waited for that want the turn. Returns whether one does that did not
+    /// before, or later.
+    fn observe(&mut self) -> bool {
         if self.threads.waiting == 0 {
-            return;
+            return false;
         }
+        let mut is_new = false;
         let changed = std::mem::replace(&mut self.threads.seen_effects, self.model.effects) != self.model.effects;
         let now = self.model.now;
         for thread in self.threads.all.values_mut() {
@@ -183,9 +185,11 @@ impl State {
             };
             if look {
                 let at = now.max(thread.now);
+                is_new |= waiting.due.is_none_or(|due| at < due);
                 waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
             }
         }
+        is_new
     }
 
     fn earliest(&self) -> Option<(Ns, ThreadKey)> {
@@ -197,8 +201,9 @@ impl State {
     pub(super) fn choose(&mut self) -> Option<ThreadKey> {
         // A call may have ended the waits of others without any time passing: it may have dropped a context.
         self.observe();
+        let mut earliest = self.earliest();
         loop {
-            match (self.earliest(), self.model.next_at()) {
+            let is_new = match (earliest, self.model.next_at()) {
                 (Some((at, _)), Some(event)) if event <= at => self.step(),
                 (Some((at, key)), _) => {
                     self.model.pass(at);
@@ -212,14 +217,20 @@ impl State {
                         self.threads.running = None;
                         return None;
                     }
+                    true
                 }
+            };
+            // Between two events that nobody waits for the threads stand as they did.
+            if is_new {
+                earliest = self.earliest();
             }
         }
     }
 
-    fn step(&mut self) {
+    /// Returns whether a thread wants the turn that did not before, or later.
+    fn step(&mut self) -> bool {
         self.model.step();
-        self.observe();
+        self.observe()
     }
 
     /// Every thread waits without deadline, and the device plans nothing but looking. If a round of looking changes
