@@ -226,7 +226,6 @@ impl Submission<'_> {
 
     /// Has memory, and the order of submissions.
     pub fn begin(&self) -> Result<Begun<'_>, Error> {
-        self.store.may_enter()?;
         self.refuse_foreign()?;
         let rank = self.rank()?;
         loop {
