@@ -57,10 +57,11 @@ def _prototypes():
 
 class Frame:
     """A frame that an end has in hand, until the end of its `with` block: a producer's is committed there, or given up
-    if the block raises; a consumer's is released. One that goes before its end is given up or released. `bytes` is a memoryview of its pinned memory, which numpy takes
-    without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand: `bytes` is
-    released with it, which raises `BufferError` if an array of it is kept; where functions were submitted as a part of
-    the frame they may use it until they have ended, and it is not released."""
+    if the block raises; a consumer's is released. One that goes before its end is given up or released. `bytes` is a
+    memoryview of its pinned memory, which numpy takes without a copy; `device` is the address of its memory on the
+    device. Use both while the frame is in hand: `bytes` is released with it, which raises `BufferError` if an array of
+    it is kept; where functions were submitted as a part of the frame they may use it until they have ended, and it is
+    not released."""
 
     _is_open = False
 
