@@ -37,6 +37,7 @@ impl<T: Pod> Array<T> {
     /// If the dispatcher has been closed, the results have to be there already; they are if all [`crate::Arrays`]
     /// were dropped before.
     pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
+        self.record.store.may_enter()?;
         if !self.is_sole() {
             let text = "it is a part of another array, or other views of it or computations that are not \
                         submitted are there: drop them before";

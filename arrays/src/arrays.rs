@@ -211,7 +211,10 @@ impl Arrays {
     /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> DataStatistics {
-        *hal::locks::lock(&self.store.counts)
+        match self.store.may_enter() {
+            Ok(()) => *hal::locks::lock(&self.store.counts),
+            Err(_) => DataStatistics::default(),
+        }
     }
 
     /// The measured times of device computations that have ended, by kernel, bytes and device, if
@@ -219,7 +222,8 @@ impl Arrays {
     /// last, and for up to as many before them.
     #[must_use]
     pub fn times(&self) -> Vec<Measured> {
-        self.store.times.as_ref().map(|times| times.all()).unwrap_or_default()
+        let times = self.store.times.as_ref().filter(|_| self.store.may_enter().is_ok());
+        times.map(|times| times.all()).unwrap_or_default()
     }
 
     /// The first failure of a computation or a transfer.

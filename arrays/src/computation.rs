@@ -234,6 +234,7 @@ impl<'c> Computation<'c> {
 
     /// Submits it. If it `may_wait`, it stays as it is where the dispatcher is full.
     fn try_submit(&mut self, may_wait: bool) -> Result<Handle, Error> {
+        self.store.may_enter()?;
         self.priority = self.priority.max(self.store.least);
         let store = self.store;
         self.unplaced().refuse_foreign()?;

@@ -127,12 +127,19 @@ impl Hold {
 
     /// Any thread may drop it.
     pub fn leaves_its_thread(&self) {
-        self.claim.record.store.guards.leaves_its_thread(&self.node);
+        let store = &self.claim.record.store;
+        if store.may_enter().is_ok() {
+            store.guards.leaves_its_thread(&self.node);
+        }
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        if self.claim.record.store.may_enter().is_err() {
+            std::mem::forget(self.frozen.take());
+            return;
+        }
         // It goes first: a task that is submitted then comes after the hold.
         if self.is_frozen {
             let frozen = &mut hal::locks::lock(&self.claim.record.state).frozen;

@@ -66,6 +66,7 @@ impl<'s> Submission<'s> {
 
     /// Combines the results of all reductions that these claims have an order with.
     pub fn settle(&self) -> Result<(), Error> {
+        self.store.may_enter()?;
         for claim in self.claims {
             while let Some(partial) = claim.record.partial_before(claim) {
                 claim.record.combine(&partial, self.name, self.priority)?;

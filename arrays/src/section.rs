@@ -188,6 +188,7 @@ impl Section {
     fn close(&mut self) -> Result<Handle, Error> {
         let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = self.outer.tasks.within();
+        shared.may_enter()?;
         // Then nothing inside has run, and the node fails with it.
         let is_lost = self.arrays.store.entry.as_ref().is_some_and(|there| there.has_failed());
         let ended = if is_lost { Ok(()) } else { self.before(&node) };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use copies::Overtake;
 use graph::{Priority, Selection};
 use overtake_memory::heap::{Heap, Space};
-use overtake_tasks::task::{Handle, Tasks};
+use overtake_tasks::task::{Error, Handle, Tasks};
 
 use crate::guards::Guards;
 use crate::list::List;
@@ -59,6 +59,15 @@ impl Deref for Store {
     }
 }
 
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.may_enter().is_err() {
+            // Its memory and events are the parent's.
+            std::mem::forget(Arc::clone(&self.common));
+        }
+    }
+}
+
 impl Store {
     pub fn open(tasks: Tasks, options: &ArrayOptions) -> hal::Result<Store> {
         let layers = tasks.within().layers();
@@ -96,8 +105,79 @@ impl Store {
         Store { tasks, order, adopted: List::default(), guards, is_over, least, entry, common }
     }
 
+    /// Refuses the child of a fork, where another thread of the parent may have held any lock: each call asks first.
+    pub fn may_enter(&self) -> Result<(), Error> {
+        self.tasks.within().may_enter()
+    }
+
     /// The number of a use.
     pub fn next_use(&self) -> u64 {
         self.uses.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use copies::Options;
+    use hal::locks::lock;
+    use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
+    use testkit::fixture::failure::{Failure, Outcome};
+    use testkit::fixture::forks::in_child;
+
+    use super::*;
+    use crate::{Array, Arrays, discard, read, read_write};
+
+    /// Nothing is done in the child of a fork, and all that it has goes.
+    fn is_refused(arrays: Arrays, array: Array<u32>) -> Outcome {
+        let guard = read(&array).freeze(0);
+        let told = [
+            guard.map(drop),
+            arrays.array_of(&[1_u32]).map(drop),
+            array.read().map(drop),
+            array.overwrite().map(drop),
+            read(&array).to_device().map(drop),
+            arrays.host("host", (read_write(&array),), |_| Ok(())).submit().map(drop),
+            arrays.launch("launch", (discard(&array),), |_, _| Ok(overtake_tasks::task::More::Done)).submit().map(drop),
+            arrays.section("section", (read(&array),)).open().map(drop),
+            arrays.wait(),
+            array.release().map(drop),
+            arrays.clone().finish(),
+        ];
+        let is_empty = arrays.statistics() == DataStatistics::default() && arrays.times().is_empty();
+        let is_refused = told.iter().all(|told| matches!(told, Err(Error::Forked)));
+        if is_refused && is_empty { Ok(()) } else { Err(Failure::new(format_args!("{told:?}, {is_empty}"))) }
+    }
+
+    /// Another thread of the parent may have held any lock.
+    #[test]
+    fn the_child_of_a_fork_takes_no_lock() {
+        let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let arrays = Arrays::open(&dispatcher, ArrayOptions { measures: true, ..ArrayOptions::default() }).unwrap();
+        let [array, other] = [(); 2].map(|()| arrays.array_of(&[1_u32; 8]).unwrap());
+        let guard = read(&other).freeze(0).unwrap();
+        let (store, record, both) = (Arc::clone(&arrays.store), Arc::clone(&array.record), Barrier::new(2));
+        let other = Arc::clone(&other.record);
+        let mut all = Some((arrays, array, guard));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _order = store.order.take();
+                let _states = [&record, &other].map(|record| lock(&record.state));
+                let _counts = lock(&store.counts);
+                both.wait();
+                both.wait();
+            });
+            both.wait();
+            let end = in_child(|| {
+                let (arrays, array, guard) = all.take().ok_or_else(|| Failure::new("it was taken"))?;
+                drop(guard);
+                is_refused(arrays, array)
+            });
+            both.wait();
+            end.unwrap_or_else(|failure| panic!("{failure}"));
+        });
     }
 }

@@ -244,8 +244,11 @@ impl Inner {
     }
 
     /// Makes such a call in the layer's context: memory is allocated and freed by one. If the context has ended, the
-    /// call is not made.
+    /// call is not made, nor is it in the child of a fork.
     pub fn beside_all<T>(&self, call: impl FnOnce(&dyn Driver) -> Result<T>) -> Result<T> {
+        if self.is_of_parent() {
+            return Err(Code::NOT_INITIALIZED.at("overtake").because("this process is the child of a fork"));
+        }
         let _blocking = self.blocking();
         self.context.call(call)
     }

@@ -79,7 +79,13 @@ impl<'s> Within<'s> {
         self.0.enter_here().map(Held)
     }
 
-    /// The same for a caller that has the order of submissions: it takes no step before it has let go of that.
+    /// Refuses the child of a fork, before a lock is taken that another thread of the parent may have held.
+    #[inline]
+    pub fn may_enter(self) -> Result<(), Error> {
+        self.0.may_enter()
+    }
+
+    /// The lock for a caller that has the order of submissions: it takes no step before it has let go of that.
     #[inline]
     pub fn enter_in_order(self) -> Result<Held<'s>, Error> {
         self.0.enter_in_order().map(Held)

@@ -1,5 +1,5 @@
-//! Safe wrappers of the unsafe methods of lanes, and of the fork. Of the suite's files only this one, and the faulty
-//! driver, have unsafe code.
+//! Safe wrappers of the unsafe methods of lanes. Of the suite's files only this one, and the faulty driver, have unsafe
+//! code.
 //!
 //! Copies and launches are safe because every range lies in a buffer of a rig, which outlives the dispatcher of the
 //! check.
@@ -14,7 +14,6 @@ use overtake::copy::{CopyHandle, CopyQueue, Request};
 use overtake::pipeline::StageBuffer;
 use overtake::task::{Arguments, Kernel, Lane, Shape, Template, WorkResult};
 
-use crate::failure::{Outcome, ensure};
 use crate::memory::Pinned;
 use crate::place::Buffer;
 
@@ -159,28 +158,4 @@ pub fn launch(lane: &mut Lane<'_>, kernel: &Kernel, arguments: Arguments) -> Wor
 pub fn fixed<A: Send + Sync + 'static>(template: Template<A>) -> Template<A> {
     // SAFETY: the kernels of these templates access memory of the rig, the same at each replay.
     unsafe { template.fixed() }
-}
-
-/// The seconds that a child has: many times those that it needs.
-const CHILD_S: u32 = 60;
-
-/// Forks. The child runs `body`, which must end and return true; no destructor of the program runs in it.
-pub fn in_child(body: impl FnOnce() -> bool) -> Outcome {
-    // SAFETY: the child has one thread, and uses only the memory that the fork has copied. Locks that other threads
-    // held stay locked in it: it is `body` that is examined for that.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        // SAFETY: ends the child if it hangs.
-        unsafe { libc::alarm(CHILD_S) };
-        let is_good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(if is_good { 42 } else { 1 }) };
-    }
-    let mut status = 0;
-    // SAFETY: waits for the child above.
-    let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
-    ensure!(ended == child && child > 0, "fork or waitpid failed");
-    let is_good = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 42;
-    ensure!(is_good, "the child hung, or found a fault: its status is {status:#x}");
-    Ok(())
 }

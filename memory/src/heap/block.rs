@@ -53,7 +53,7 @@ impl Block {
 
     /// Gives it another size where it is. If it would have to move, that is an error, and nothing changes.
     pub fn realloc(&mut self, bytes: u64) -> Result<()> {
-        self.shared.book().resize(&mut self.place, bytes)
+        self.shared.book()?.resize(&mut self.place, bytes)
     }
 }
 

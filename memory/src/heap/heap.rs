@@ -59,14 +59,18 @@ impl Heap {
     /// Ends the warming up. From now on device memory comes in the order of a stream, which stops no copy, and pinned
     /// memory in a [`Heap::pause`] only.
     pub fn settle(&self) {
-        if self.is_warming_up.swap(false, Ordering::Relaxed) {
-            self.shared.book().pauses -= 1;
+        if self.is_warming_up.swap(false, Ordering::Relaxed)
+            && let Ok(mut book) = self.shared.book()
+        {
+            book.pauses -= 1;
         }
     }
 
     /// Declares that copies and kernels may be held up until the pause is dropped: pages may come and go.
     pub fn pause(&self) -> Pause<'_> {
-        self.shared.book().pauses += 1;
+        if let Ok(mut book) = self.shared.book() {
+            book.pauses += 1;
+        }
         Pause { shared: &self.shared }
     }
 
@@ -79,7 +83,7 @@ impl Heap {
     /// The counts at this moment.
     #[must_use]
     pub fn statistics(&self) -> HeapStatistics {
-        self.shared.book().statistics()
+        self.shared.statistics()
     }
 
     /// Gives all memory back, and tells which blocks are still in use. Dropping the heap does the same, and logs it.
@@ -123,12 +127,50 @@ impl Pause<'_> {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        self.shared.book().pauses -= 1;
+        if let Ok(mut book) = self.shared.book() {
+            book.pauses -= 1;
+        }
     }
 }
 
 impl fmt::Debug for Pause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pause").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use copies::Options;
+    use testkit::fixture::failure::ensure;
+    use testkit::fixture::forks::in_child;
+
+    use super::*;
+    use crate::buffer::{DeviceBuffer, PinnedBuffer};
+
+    /// Another thread of the parent may have held the lock of the books.
+    #[test]
+    fn the_child_of_a_fork_takes_nothing_and_gives_nothing_back() {
+        let gpu = softgpu::SoftGpu::builder().build();
+        let driver: Arc<dyn hal::Driver> = Arc::new(gpu.clone());
+        let overtake = Overtake::open(&driver, hal::Device(0), Options::default()).unwrap();
+        let heap = Heap::open_beside(&overtake, Space::Device, HeapOptions::default()).unwrap();
+        let blocks = [(); 2].map(|()| heap.alloc(1000, 1, "test").unwrap());
+        let buffers = (DeviceBuffer::<u8>::new(&overtake, 8).unwrap(), PinnedBuffer::<u8>::new(&overtake, 8).unwrap());
+        let (shared, live) = (Arc::clone(&heap.shared), gpu.live());
+        let mut all = Some((heap, blocks, buffers));
+        let book = shared.book().unwrap();
+        let end = in_child(|| {
+            let (heap, [mut block, other], buffers) = all.take().expect("the child has taken nothing before");
+            ensure!(heap.alloc(1, 1, "child").is_err() && heap.reserve(1 << 40).is_err(), "it has memory");
+            ensure!(heap.pause().trim(0).is_err() && block.realloc(10).is_err(), "it has the parent's");
+            ensure!(heap.statistics().blocks == 0, "it counts the parent's");
+            heap.settle();
+            drop((block, other, buffers));
+            ensure!(heap.close().is_clean() && gpu.live() == live, "it has freed what is the parent's");
+            Ok(())
+        });
+        drop(book);
+        end.unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use hal::Result;
 use hal::locks::lock;
+use hal::{Code, Result};
 
 use crate::heap::book::{Book, Place, Request, Taken};
 use crate::heap::source::Source;
-use crate::heap::{Closed, HeapOptions, Space};
+use crate::heap::{Closed, HeapOptions, HeapStatistics, Space};
 
 pub(super) struct Shared {
     book: Mutex<Book>,
@@ -28,7 +28,7 @@ impl Shared {
         request.check()?;
         loop {
             let page_bytes = {
-                let mut book = self.book();
+                let mut book = self.book()?;
                 match book.take(request) {
                     Some(taken) => return Ok(taken),
                     None => book.admit(request, self.source.is_free_running())?,
@@ -42,7 +42,7 @@ impl Shared {
     /// Has at least so many bytes in pages.
     pub(super) fn reserve(&self, bytes: u64) -> Result<()> {
         loop {
-            let admitted = self.book().admit_reserve(bytes, self.source.is_free_running())?;
+            let admitted = self.book()?.admit_reserve(bytes, self.source.is_free_running())?;
             let Some(page_bytes) = admitted else { return Ok(()) };
             self.grow(page_bytes)?;
         }
@@ -50,21 +50,23 @@ impl Shared {
 
     /// Makes a page that was admitted.
     fn grow(&self, page_bytes: u64) -> Result<()> {
-        let in_order = self.book().pauses == 0;
+        let in_order = self.book()?.pauses == 0;
         match self.source.make(page_bytes, in_order) {
             Ok(memory) => {
-                self.book().add(memory);
+                self.book()?.add(memory);
                 Ok(())
             }
             Err(error) => {
-                self.book().cancel(page_bytes);
+                self.book()?.cancel(page_bytes);
                 Err(error)
             }
         }
     }
 
     pub(super) fn give(&self, place: &Place) {
-        let emptied = self.book().give(place);
+        let Ok(mut book) = self.book() else { return };
+        let emptied = book.give(place);
+        drop(book);
         // The heap has been closed: there is no caller left to tell.
         if let Some(memory) = emptied
             && let Err(error) = self.source.free(&memory)
@@ -73,16 +75,25 @@ impl Shared {
         }
     }
 
-    /// The books, for a few statements.
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        lock(&self.book)
+    /// The books, for a few statements. In the child of a fork another thread may have had them: there is nothing to
+    /// take, and nothing goes.
+    pub(super) fn book(&self) -> Result<MutexGuard<'_, Book>> {
+        match self.source.is_of_parent() {
+            true => Err(Code::NOT_INITIALIZED.at("overtake heap").because("this process is the child of a fork")),
+            false => Ok(lock(&self.book)),
+        }
+    }
+
+    pub(super) fn statistics(&self) -> HeapStatistics {
+        let none = || Book::new(self.space(), HeapOptions::default()).statistics();
+        self.book().map_or_else(|_| none(), |book| book.statistics())
     }
 
     /// Gives empty pages back until at most `keep_bytes` are left: the bytes that went.
     pub(super) fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut gone_bytes = 0;
         loop {
-            let emptied = self.book().trim(keep_bytes);
+            let emptied = self.book()?.trim(keep_bytes);
             let Some(memory) = emptied else { return Ok(gone_bytes) };
             self.source.free(&memory)?;
             gone_bytes += memory.bytes;
@@ -91,7 +102,11 @@ impl Shared {
 
     /// Gives all empty pages back. Others go with their last blocks.
     pub(super) fn close(&self) -> Closed {
-        let (empty, mut closed) = self.book().close();
+        let Ok(mut book) = self.book() else {
+            return Closed { space: self.space(), leaks: Vec::new(), left_bytes: 0, error: None };
+        };
+        let (empty, mut closed) = book.close();
+        drop(book);
         for memory in empty {
             if let Err(error) = self.source.free(&memory) {
                 closed.error = Some(error);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use contexts::CudaContext;
 use copies::{Inner, Overtake};
 use hal::{Code, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Stream, StreamFlags};
+use os::forks::Process;
 
 use crate::heap::Space;
 
@@ -38,6 +39,7 @@ pub(super) struct Source {
     layer: Option<Arc<Inner>>,
     /// For device memory that comes and goes in stream order. It holds nothing else.
     stream: Option<Stream>,
+    process: Process,
 }
 
 impl Source {
@@ -47,7 +49,12 @@ impl Source {
             _ => None,
         };
         let layer = layer.map(|layer| Arc::clone(layer.inner()));
-        Ok(Source { space, context: context.clone(), layer, stream })
+        Ok(Source { space, context: context.clone(), layer, stream, process: Process::this() })
+    }
+
+    /// Whether the caller is in the child of a fork: there the memory is the parent's.
+    pub(super) fn is_of_parent(&self) -> bool {
+        !self.process.is_this()
     }
 
     pub(super) fn space(&self) -> Space {
@@ -155,7 +162,7 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        if let Some(stream) = self.stream {
+        if let Some(stream) = self.stream.filter(|_| !self.is_of_parent()) {
             let destroy = || self.context.call(|driver| driver.stream_destroy(stream));
             // A second error means that the context is gone, and with it the stream.
             let _ = destroy().or_else(|error| self.context.validity().map_err(|_| error).and_then(|()| destroy()));

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use graph::{Label, NodeId, Priority, Refused, Stage};
+use hal::primitive::{Ordering, fence};
 use hal::{Nanos, Wait};
 
 use crate::dispatch::shared::Shared;
@@ -117,21 +118,30 @@ impl Handle {
 
     /// Waits until the time of the host that `deadline` tells. Returns `None` if that has passed.
     pub(crate) fn wait_by(&self, deadline: impl FnOnce(&Shared) -> Option<Nanos>) -> Result<Option<()>, Error> {
-        if let Some(outcome) = self.outcome.get() {
-            return outcome.map(Some);
-        }
-        let waited = self.shared().and_then(|shared| {
+        let waits = || {
+            let shared = self.shared()?;
             let deadline = deadline(&shared);
             shared.wait_for(self.node, deadline, &mut || self.outcome.is_known())
-        });
-        // Looked at again: the task may have ended, and its dispatcher closed, since it was looked at first.
-        match (self.outcome.get(), waited) {
-            (Some(outcome), _) => outcome.map(Some),
-            (None, Ok(Wait::Stuck)) => Err(Error::Stuck { task: self.name() }),
-            (None, Ok(Wait::Deadline)) => Ok(None),
-            (None, Ok(Wait::Met)) => Err(Error::Closed { task: None }),
-            (None, Err(error)) => Err(error),
+        };
+        match self.outcome_or(waits) {
+            Ok(outcome) => outcome.map(Some),
+            Err(Ok(Wait::Stuck)) => Err(Error::Stuck { task: self.name() }),
+            Err(Ok(Wait::Deadline)) => Ok(None),
+            Err(Ok(Wait::Met)) => Err(Error::Closed { task: None }),
+            Err(Err(error)) => Err(error),
         }
+    }
+
+    /// The outcome, or the answer of the dispatcher that is asked while there is none. That cannot be asked any more if
+    /// the task has ended, and it has been closed, since the outcome was looked at first: so that is looked at again.
+    fn outcome_or<T>(&self, ask: impl FnOnce() -> Result<T, Error>) -> Result<Result<(), Error>, Result<T, Error>> {
+        if let Some(outcome) = self.outcome.get() {
+            return Ok(outcome);
+        }
+        let answer = ask();
+        // A failed `upgrade` orders nothing by itself.
+        fence(Ordering::Acquire);
+        self.outcome.get().ok_or(answer)
     }
 
     /// The task as errors name it.
@@ -284,18 +294,37 @@ impl Future for Handle {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if !self.outcome.is_known()
-            && let Err(error) = self.shared().and_then(|shared| shared.want(self.node))
-        {
-            // It may have ended meanwhile, and its dispatcher been closed.
-            return Poll::Ready(self.outcome.get().unwrap_or(Err(error)));
+        match self.outcome_or(|| self.shared()?.want(self.node)) {
+            Ok(outcome) => Poll::Ready(outcome),
+            Err(Ok(())) => self.outcome.poll(context.waker()).map_or(Poll::Pending, Poll::Ready),
+            Err(Err(error)) => Poll::Ready(Err(error)),
         }
-        self.outcome.poll(context.waker()).map_or(Poll::Pending, Poll::Ready)
     }
 }
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle").field("node", &self.node).field("outcome", &self.outcome.get()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Weak;
+
+    use super::*;
+
+    #[test]
+    fn an_end_goes_before_the_refusal_of_a_dispatcher_that_is_closed_meanwhile() {
+        let home: crate::work::outcome::Home = Weak::<()>::new();
+        let handle = Handle::new(NodeId::NONE, Outcome::new(&home));
+        let closed = || Err::<(), _>(Error::Closed { task: None });
+        assert!(matches!(handle.outcome_or(closed), Err(Err(Error::Closed { .. }))), "it has not ended");
+        let ends = || {
+            handle.outcome.set_done();
+            closed()
+        };
+        assert!(matches!(handle.outcome_or(ends), Ok(Ok(()))));
+        assert!(matches!(handle.outcome_or(closed), Ok(Ok(()))), "it is known");
     }
 }

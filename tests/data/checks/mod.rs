@@ -11,7 +11,9 @@ mod full;
 mod given_up;
 mod guards;
 pub mod late;
+mod moments;
 mod oracle;
+mod processes;
 mod random;
 mod ranks;
 mod reductions;
@@ -24,7 +26,7 @@ mod scenarios;
 mod sections;
 pub mod serial;
 mod several;
-pub mod shared;
+mod shared;
 pub mod storms;
 pub mod threads;
 mod times;
@@ -58,6 +60,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     late: leave_the_array_as_it_was take_nothing_from_readers fail_those_alone_that_need_them or_in_time;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero frozen;
+    processes: end_at_any_time;
     random: values values_when_full values_when_two_are_full;
     ranks: are_told_bytes_and_times of_transfers;
     reductions: without_an_order on_two_devices of_two_operators identities one_that_fails

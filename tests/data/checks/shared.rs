@@ -15,6 +15,7 @@ use overtake::heap::HeapOptions;
 use overtake::task::{Error, Handle, More};
 
 use crate::bed;
+use crate::checks::moments::{Left, Moments};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::prng::Prng;
 use crate::rig::Rig;
@@ -68,6 +69,7 @@ struct Part {
     arrays: Arrays,
     all: Arc<Vec<Shared>>,
     beside: Beside,
+    moments: Arc<Moments>,
     prng: Prng,
     /// Readers that fail, or were cancelled.
     failing: Vec<Handle>,
@@ -92,6 +94,8 @@ impl Part {
     fn step(&mut self, host: &dyn hal::Host) -> Outcome {
         let all = Arc::clone(&self.all);
         let one = &all[self.prng.below(ARRAYS) as usize];
+        let left = || Left { arrays: self.arrays.clone(), tasks: None, array: &one.array, handles: &self.failing };
+        self.moments.pass(|| left().try_all());
         match self.prng.below(10) {
             0..3 => self.reads(one, host),
             3 => match read(&one.array).within(self.span()).open() {
@@ -175,7 +179,7 @@ fn shared(overtake: &Arc<Overtake>, arrays: &Arrays) -> Result<Vec<Shared>, Fail
     Ok(all)
 }
 
-pub fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
+pub fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64, moments: &Arc<Moments>) -> Outcome {
     let (host, mut prng) = (rig.driver().host(), Prng::new(seed));
     let beside = Beside { ends: seed % 2 == 1, writes: seed % 4 != 1 };
     let options = DispatchOptions { lanes: 2, ..DispatchOptions::default() };
@@ -185,7 +189,8 @@ pub fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
     let all = Arc::new(shared(overtake, &arrays)?);
     let part = |thread| {
         let (arrays, all, prng) = (arrays.clone(), Arc::clone(&all), Prng::new(seed * THREADS + thread));
-        let part = Part { arrays, all, beside, prng, failing: Vec::new(), written: Vec::new() };
+        let (moments, failing, written) = (Arc::clone(moments), Vec::new(), Vec::new());
+        let part = Part { arrays, all, beside, moments, prng, failing, written };
         rig.spawn("part", move |driver| part.run(driver.host()))
     };
     let threads: Vec<_> = (0..THREADS).map(part).collect();
@@ -214,9 +219,9 @@ pub fn program(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Outcome {
     same("the program's own memory", &memory[COUNT - 1], &value.into_inner())
 }
 
-pub fn programs(rig: &Rig, overtake: &Arc<Overtake>, programs: u64) -> Outcome {
+fn programs(rig: &Rig, overtake: &Arc<Overtake>, programs: u64) -> Outcome {
     (0..programs).try_for_each(|seed| {
-        let end = program(rig, overtake, seed);
+        let end = program(rig, overtake, seed, &Arc::default());
         end.map_err(|error| Failure::from_text(format!("program {seed}: {error}")))
     })
 }

@@ -22,7 +22,7 @@ pub const ALL: &[(&str, OnModel)] = table! { named;
         a_wait_without_end_is_told;
     overlap: more_chains_than_lanes;
     real_time: functions_submit late_accesses serial_submissions;
-    storms: in_real_time everything calls_fail;
+    storms: calls_fail;
     urgency: a_function_begins_at_once its_bytes_overtake_bulk a_shared_transfer_is_lifted;
 };
 
@@ -36,7 +36,8 @@ fn on_real_time<T>(check: impl FnOnce(&Rig) -> Result<T, Failure>) -> Result<T, 
     machine::on(real_time_model, |_, rig| check(rig))
 }
 
-fn real_time_model(builder: softgpu::Builder) -> softgpu::Builder {
+/// One in real time.
+pub fn real_time_model(builder: softgpu::Builder) -> softgpu::Builder {
     workloads::register(builder.clock(softgpu::Clock::FreeRunning))
 }
 

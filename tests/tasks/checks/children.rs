@@ -1,7 +1,6 @@
 //! A child of a fork has no threads for tasks, and a process may exit in the middle. Each check runs in a process of
 //! its own, which has no threads of other checks.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,32 +9,22 @@ use overtake::copy::CopyQueue;
 use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Lane, More};
 use overtake::{Expected, Options, Overtake, Priority, PriorityStream, Statistics};
+use testkit::alone::{again, is_alone, is_here};
+use testkit::fixture::forks;
 
 use crate::arm::Arm;
 use crate::bed::{self, Bed};
-use crate::failure::{Failure, Outcome, ensure, same};
+use crate::failure::{Failure, Outcome, ensure};
 use crate::raw;
 use crate::rig::Rig;
 
-/// The variable that marks a process that runs one check.
-const CHILD_VARIABLE: &str = "OVERTAKE_TASKS_CHILD";
 /// The exit code of a process that exits in the middle.
 const CODE: i32 = 7;
 const FORKS: u32 = 24;
 
-/// Runs a check of this file in a process of its own, and returns its exit code and its messages.
-fn alone(name: &str) -> Result<(Option<i32>, String), Failure> {
-    let arm = Arm::from_environment().map_err(Failure::from_text)?;
-    let program = std::env::current_exe().map_err(|error| Failure::new(format_args!("this program: {error}")))?;
-    let mut command = Command::new(program);
-    command.args(["--exact", &format!("{}::children::{name}", arm.name()), "--color=never"]);
-    let output = command.env(CHILD_VARIABLE, "1").output();
-    let output = output.map_err(|error| Failure::new(format_args!("the child: {error}")))?;
-    Ok((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
-fn is_alone() -> bool {
-    std::env::var_os(CHILD_VARIABLE).is_some()
+/// A check of this file, as the suite names it.
+fn named(check: &str) -> Result<String, Failure> {
+    Ok(format!("{}::children::{check}", Arm::from_environment().map_err(Failure::from_text)?.name()))
 }
 
 /// A task of the device that is at work, one that waits for it, one that is held, and a function that is being run.
@@ -60,9 +49,7 @@ fn unfinished(rig: &Rig, bed: &Bed, end: &Arc<AtomicBool>) -> Result<Vec<Handle>
 
 /// Every call in the child of a fork returns, with any thread of the parent inside the dispatcher.
 pub fn of_a_fork(rig: &Rig) -> Outcome {
-    if !is_alone() {
-        let (code, said) = alone("of_a_fork")?;
-        ensure!(code == Some(0) && said.contains("1 passed"), "{said}");
+    if !is_alone(&named("of_a_fork")?) {
         return Ok(());
     }
     let bed = bed::open_with(rig, DispatchOptions { workers: 3, ..DispatchOptions::default() })?;
@@ -87,7 +74,8 @@ pub fn of_a_fork(rig: &Rig) -> Outcome {
             drop(beside.expect(bed::urgent(), None));
         }
     });
-    let children = (0..FORKS).try_for_each(|_| raw::in_child(|| parents.take().is_some_and(in_child)));
+    let child = |_| forks::in_child(|| in_child(parents.take().ok_or_else(|| Failure::new("it was taken"))?));
+    let children = (0..FORKS).try_for_each(child);
     is_over.store(true, Ordering::Release);
     end.store(true, Ordering::Release);
     hammer.join().map_err(|_| Failure::new("the hammering thread panicked"))?;
@@ -130,7 +118,7 @@ impl Copies {
     }
 }
 
-fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> bool {
+fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> Outcome {
     let is_forked = |result: Result<(), Error>| matches!(result, Err(Error::Forked));
     // The device goes on while the parent forks, so some may have ended by then.
     let waits = tasks.iter().all(|task| task.is_done() || is_forked(task.wait()));
@@ -151,20 +139,19 @@ fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> b
     drop((dispatcher, tasks, done, set, overtake));
     // They are the driver's, which knows no forks.
     std::mem::forget(kernels);
-    waits
-        && changes.into_iter().all(is_forked)
-        && submits.into_iter().all(is_forked)
-        && is_known
-        && is_empty
-        && copies.drop_in_child()
+    ensure!(waits && is_known && is_empty, "waits {waits}, outcomes {is_known}, counts {is_empty}");
+    ensure!(changes.into_iter().all(is_forked), "a change is not refused");
+    ensure!(submits.into_iter().all(is_forked), "a submission is not refused");
+    ensure!(copies.drop_in_child(), "a copy was made");
+    Ok(())
 }
 
 /// The process ends with its own code, while tasks are held, wait, run, and are at work on the device.
 pub fn exit_in_the_middle(rig: &Rig) -> Outcome {
-    if !is_alone() {
-        let (code, said) = alone("exit_in_the_middle")?;
-        same("the exit code", &code, &Some(CODE))
-            .map_err(|failure| Failure::from_text(format!("{failure}: {said}")))?;
+    let name = named("exit_in_the_middle")?;
+    if !is_here(&name) {
+        let (end, said) = again(&name, &[]);
+        ensure!(end.is_some_and(|end| end.code() == Some(CODE)), "it ends with {end:?}: {said}");
         return Ok(());
     }
     let bed = bed::open(rig)?;

@@ -8,6 +8,9 @@ use testkit::pages;
 
 use crate::common;
 
+/// Random programs in a run of all tests.
+const PROGRAMS: &str = "10";
+
 /// Runs the cases of `tests/python/test_overtake.py` whose class has this name.
 fn cases(class: &str, prepare: impl FnOnce(&mut Command)) -> Result<(), Failed> {
     cases_of("test_overtake.py", class, prepare)
@@ -88,6 +91,17 @@ fn interrupts() -> Result<(), Failed> {
     })
 }
 
+/// `RANDOM_PROGRAMS` is the number of them, and `RANDOM_FIRST` the first.
+fn random() -> Result<(), Failed> {
+    let number = |name, otherwise: &str| std::env::var(name).unwrap_or(otherwise.to_owned());
+    let folder = common::folder("python_random");
+    let mut python = common::program("python3".as_ref());
+    python.arg("-B").arg(common::here().join("tests/python/run_random.py"));
+    python.args([number("RANDOM_FIRST", "0"), number("RANDOM_PROGRAMS", PROGRAMS)]);
+    on_the_software_gpu(python.env("PYTHONPATH", common::here().join("python")), &folder);
+    common::run(python.env("KERNELS_PTX", kernels())).map(drop).map_err(Failed::from)
+}
+
 fn arrays() -> Result<(), Failed> {
     let folder = common::folder("python_arrays");
     cases_of("test_arrays.py", "Arrays", |python| {
@@ -157,6 +171,7 @@ pub fn trials() -> Vec<Trial> {
         trial("arguments", arguments),
         trial("interrupts", interrupts),
         trial("pipelines", pipelines),
+        trial("random", random),
         trial("templates", templates),
         trial("types", types),
         trial("example_with_arrays", example_with_arrays),

@@ -41,7 +41,7 @@ static void run(int place, int what)
     CUstream stream = new_stream();
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
     unsigned char *host = pinned_bytes(LARGE, 1);
-    volatile unsigned *word = (volatile unsigned *)pinned_bytes(4096, 0);
+    _Atomic unsigned *word = (_Atomic unsigned *)pinned_bytes(4096, 0);
     void *device = on_device(LARGE);
     CUdeviceptr seen = 0;
     *word = 0;

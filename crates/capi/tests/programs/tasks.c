@@ -258,7 +258,7 @@ static int waits_for_a_word(Lane *lane, void *data)
 static void after_launches(Dispatcher *dispatcher)
 {
     Tasks *tasks = new_tasks(dispatcher);
-    volatile uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
+    _Atomic uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
     atomic_int runs = 0;
     *word = 0;
     Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "kernel", (void *)word);
@@ -353,7 +353,7 @@ static void lifts(Dispatcher *dispatcher)
 {
     Tasks *tasks = new_tasks(dispatcher);
     Frame frame = {.in = pinned_bytes(BULK, 1), .out = pinned_bytes(BYTES, 0), .device = on_device(BULK)};
-    volatile uint32_t *word = (void *)frame.out;
+    _Atomic uint32_t *word = (void *)frame.out;
     uint64_t before = counts_of(dispatcher).lifts;
     *word = 0;
     /* While an urgent copy is to come, bulk goes as copies that give way. */
@@ -401,7 +401,7 @@ static void counts(void)
     Dispatcher *dispatcher = NULL;
     OK(overtake_dispatcher_open(&options, &dispatcher));
     Tasks *tasks = new_tasks(dispatcher);
-    volatile uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
+    _Atomic uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
     *word = 0;
     Task *both[2];
     for (int i = 0; i < 2; i++)

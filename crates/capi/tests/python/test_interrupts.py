@@ -1,6 +1,7 @@
 """Ctrl-C at every step of the calls that make something: what the library has made is not lost. `tests/python.rs` runs
 them on the software GPU."""
 
+import contextlib
 import itertools
 import os
 import sys
@@ -147,6 +148,24 @@ class Interrupts(WithDispatcher):
         self.at_every_step(lambda: overtake_gpu.Admission(2))
         self.at_every_step(lambda: self.tasks.pipeline("line", 64))
         self.at_every_step(overtake_gpu.Template)
+
+    def test_no_frame_stays_in_hand(self):
+        line = self.tasks.pipeline("line", 64)
+        self.alive.clear()
+
+        def pass_on():
+            with line.producer.acquire(0):
+                pass
+            with line.consumer.wait(0):
+                pass
+
+        def none_is_in_hand():
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    line.consumer.wait(0).release()
+            line.producer.acquire(0).give_up()
+
+        self.at_every_step(pass_on, after=none_is_in_hand)
 
     def test_dispatchers(self):
         before = set(_dispatcher._open)

@@ -309,12 +309,6 @@ class Tasks(WithDispatcher):
         self.assertRaises(KeyboardInterrupt, self.tasks.kernel, "none", lambda lane: None)
         self.assertEqual(len(calls.alive), kept)
 
-    def test_ctrl_c_at_any_time(self):
-        folder = os.path.dirname(__file__)
-        command = [sys.executable, "-B", os.path.join(folder, "run_interrupted.py"), "1", "40"]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=100)
-        self.assertEqual((ended.returncode, ended.stdout), (0, "ok\n"), ended.stderr)
-
     def test_a_handle_that_is_freed_leaves_the_text_of_the_last_failure(self):
         class Owner:
             _handle = 16
