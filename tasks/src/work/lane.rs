@@ -146,27 +146,14 @@ impl Lane<'_> {
     /// The stream of the lane, for library calls. Work that is submitted to other streams is not part of the task.
     #[must_use]
     pub fn stream(&self) -> Stream {
-        self.lend();
-        self.stream.raw()
-    }
-
-    /// The stream of the lane as the copy layer knows it.
-    #[must_use]
-    pub fn priority_stream(&self) -> &PriorityStream {
-        self.lend();
-        // Its copies would be captured, without a priority.
-        let _ = self.refuse_capture("asks for the stream of the copy layer");
-        self.stream
-    }
-
-    /// The function may submit work that is not seen here.
-    fn lend(&self) {
+        // The function may submit work that is not seen here.
         if self.site.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
             self.stream.note_kernel();
         }
         if self.call.can_begin.get() == Some(true) {
             self.call.can_begin.set(None);
         }
+        self.stream.raw()
     }
 
     /// Ends a capture whose step does this.

@@ -131,7 +131,7 @@ type Odd = fn(&mut Lane<'_>) -> WorkResult<More>;
 
 /// Steps that a graph cannot have: the words are right, the replays counted, and the dispatcher works on.
 pub fn go_by_calls_if_they_must(rig: &Rig) -> Outcome {
-    let odd: [(&str, Odd); 5] = [
+    let odd: [(&str, Odd); 4] = [
         ("has a sync point", |lane| {
             lane.sync_point()?;
             Ok(More::Done)
@@ -146,10 +146,6 @@ pub fn go_by_calls_if_they_must(rig: &Rig) -> Outcome {
             if let Ok(graph) = lane.driver().stream_end_capture(lane.stream()) {
                 lane.driver().graph_destroy(graph)?;
             }
-            Ok(More::Done)
-        }),
-        ("asks for the copies", |lane| {
-            let _stream = lane.priority_stream();
             Ok(More::Done)
         }),
     ];
