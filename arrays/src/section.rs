@@ -41,15 +41,12 @@ impl Arrays {
     /// A section: computations on arrays of its own and on those that it is lent, which are one computation with these
     /// uses to the others. Arrays that are used by `read` are frozen in it. [`Opening::open`] begins it.
     pub fn section<'c, U: HostUses>(&'c self, name: &'c str, uses: U) -> Opening<'c, U> {
-        Opening::new(&self.store, name, uses)
+        let (place, priority) = (Where::Chosen(u8::MAX), Priority::LOWEST);
+        Opening { store: &self.store, name, uses, place, priority }
     }
 }
 
 impl<'c, U: HostUses> Opening<'c, U> {
-    fn new(store: &'c Arc<Store>, name: &'c str, uses: U) -> Opening<'c, U> {
-        Opening { store, name, uses, place: Where::Chosen(u8::MAX), priority: Priority::LOWEST }
-    }
-
     /// Sets the device on which arrays are lent to it, by number. Otherwise the selection chooses one. Computations
     /// inside may run elsewhere.
     pub fn on(mut self, device: u8) -> Self {
