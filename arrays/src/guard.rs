@@ -14,7 +14,6 @@ use overtake_tasks::task::{Error, Handle, Reason};
 use crate::array::Array;
 use crate::claim::Claim;
 use crate::guards::Own;
-use crate::mark::Mark;
 use crate::record::{Keeps, Memory};
 use crate::right::{Place, Reads, Right, Writes};
 use crate::submit::{Begun, Submission};
@@ -29,8 +28,8 @@ pub(super) struct Hold {
     /// the bytes and never had them.
     node: Handle,
     has_come: AtomicBool,
-    /// Bytes that are read on a device are frozen.
-    frozen: Option<Mark>,
+    /// Its bytes, which are read on a device, are in the list of those that are frozen.
+    is_frozen: bool,
     claim: Claim,
     /// Memory of a device, which may leave the array meanwhile.
     _kept: Keeps,
@@ -90,15 +89,18 @@ impl Hold {
             let is_asked = mode.is_write() && home.is_some_and(|home| mode == Mode::Discard || home != at);
             store.guards.add(&node, Some(Own::of(record.bytes)), is_asked);
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
-            Ok((there, node, is_frozen.then(|| Mark::of(&claims[0]))))
+            if is_frozen {
+                hal::locks::lock(&record.state).frozen.push(claims[0].bytes.clone());
+            }
+            Ok((there, node, is_frozen))
         });
         held.rank_others_as(None);
         drop(order);
         shared.pump(held);
-        let (there, node, frozen) = appended?;
+        let (there, node, is_frozen) = appended?;
         let Memory { addresses, kept: _kept } = memory;
         let (place, [claim]) = (Place { start: addresses[0], elements }, claims);
-        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), frozen, claim, _kept })
+        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), is_frozen, claim, _kept })
     }
 
     /// The task that ends when the bytes are there.
@@ -132,7 +134,11 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         // It goes first: a task that is submitted then comes after the hold.
-        self.frozen = None;
+        if self.is_frozen {
+            let frozen = &mut hal::locks::lock(&self.claim.record.state).frozen;
+            let place = frozen.iter().position(|bytes| *bytes == self.claim.bytes);
+            place.map(|place| frozen.swap_remove(place));
+        }
         // Without the program the bytes that come stay as they are. Those that do not come were not overwritten.
         let has_come = self.has_come.load(Ordering::Acquire);
         if !has_come && self.claim.mode != Mode::Discard {

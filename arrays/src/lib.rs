@@ -23,7 +23,6 @@ mod frozen;
 mod guard;
 mod guards;
 mod list;
-mod mark;
 mod memory;
 #[doc(hidden)]
 pub mod open;
