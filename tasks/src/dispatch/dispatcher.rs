@@ -98,8 +98,6 @@ impl Dispatcher {
             lane_max: options.lane_tasks_max,
             nodes_max: options.tasks_max,
             edges_max: options.tasks_max.saturating_mul(4),
-            inference: options.inference,
-            // Arrays know whose results a task needs.
             ..graph::Options::default()
         })?;
         if options.workers == 0 || options.workers > WORKERS_MAX {

@@ -39,7 +39,6 @@ mod waits;
 mod watch;
 
 pub use dispatcher::Dispatcher;
-pub use graph::Inference;
 pub use options::DispatchOptions;
 pub use ranks::Candidate;
 pub use statistics::DispatchStatistics;

@@ -1,6 +1,6 @@
 //! The options of a dispatcher.
 
-use graph::{Inference, Order};
+use graph::Order;
 
 /// The options of a dispatcher.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,6 @@ pub struct DispatchOptions {
     /// The maximum number of launched, incomplete tasks of a lane; further ready tasks wait outside the lane. With 0,
     /// lanes have no limit, and a task costs less.
     pub lane_tasks_max: u32,
-    /// How the order of computations is inferred from the arrays that they use.
-    pub inference: Inference,
 }
 
 /// The most functions of the host that run at once. Each thread has a bit, and there is one thread more.
@@ -37,7 +35,6 @@ impl Default for DispatchOptions {
             workers: 2,
             tasks_max: 1 << 16,
             lane_tasks_max: 0,
-            inference: Inference::default(),
         }
     }
 }

@@ -131,7 +131,7 @@ type Odd = fn(&mut Lane<'_>) -> WorkResult<More>;
 
 /// Steps that a graph cannot have: the words are right, the replays counted, and the dispatcher works on.
 pub fn go_by_calls_if_they_must(rig: &Rig) -> Outcome {
-    let odd: [(&str, Odd); 5] = [
+    let odd: [(&str, Odd); 4] = [
         ("has a sync point", |lane| {
             lane.sync_point()?;
             Ok(More::Done)
