@@ -60,7 +60,7 @@ Chores:
   ptx               have the ptxas of CUDA 12.1 (fetched with pip) translate every PTX text of the tree: 1 if it refuses
                     one, 0 with `skipped: …` if pip cannot fetch
   site              build the documentation's site from the pages that docs/SUMMARY.md lists, with mdBook, and check its
-                    links; `skipped: …` without mdBook
+                    links, and the width of its tables where there is a Chromium; `skipped: …` without mdBook
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
                     store the output of `overtake bench --json` or of a script of benches/gpu as a run in the archive of
                     its question (reports/QUESTION/raw.tar.gz), and fill the pages anew; a text needs --question, and

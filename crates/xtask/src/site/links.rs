@@ -41,7 +41,8 @@ fn values<'t>(text: &'t str, attribute: &'t str) -> impl Iterator<Item = &'t str
     text.split(attribute).skip(1).filter_map(|rest| rest.split('"').next())
 }
 
-fn pages(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// The pages below the folder.
+pub fn pages(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}\n", folder.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {

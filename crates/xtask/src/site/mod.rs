@@ -1,8 +1,10 @@
 //! The documentation as a site: the pages that `docs/SUMMARY.md` lists, built with mdBook, with no link that leads
-//! nowhere. The pages stay where they are and are read there as well; the site has copies.
+//! nowhere, and no table that is wider than its page. The pages stay where they are and are read there as well; the
+//! site has copies.
 
 mod links;
 mod sources;
+mod widths;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,9 +38,14 @@ pub fn run(root: &Path) -> Outcome {
     }
     let html = folder.join("html");
     let dead = links::dead(&html)?;
-    match dead.is_empty() {
-        true => Ok(format!("{pages} pages: {}\n", html.join("index.html").display())),
-        false => Err(format!("links of the site that lead nowhere:\n{}", dead.concat())),
+    if !dead.is_empty() {
+        return Err(format!("links of the site that lead nowhere:\n{}", dead.concat()));
+    }
+    let place = html.join("index.html").display().to_string();
+    match widths::wide(&html, &links::pages(&html)?)? {
+        None => Ok(format!("{pages} pages: {place} (without a browser their tables were not measured)\n")),
+        Some(wide) if wide.is_empty() => Ok(format!("{pages} pages: {place}\n")),
+        Some(wide) => Err(format!("tables that are wider than their page:\n{}", wide.concat())),
     }
 }
 
