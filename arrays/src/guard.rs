@@ -137,7 +137,6 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.claim.record.store.may_enter().is_err() {
-            std::mem::forget(self.frozen.take());
             return;
         }
         // It goes first: a task that is submitted then comes after the hold.

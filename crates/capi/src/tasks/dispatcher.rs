@@ -255,7 +255,6 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
         workers: number("workers", options.workers, default.workers)?,
         tasks_max: if options.tasks_max == 0 { default.tasks_max } else { options.tasks_max },
         lane_tasks_max: options.lane_tasks_max,
-        ..default
     })
 }
 
