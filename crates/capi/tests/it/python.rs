@@ -8,8 +8,8 @@ use testkit::pages;
 
 use crate::common;
 
-/// Random programs in a run of all tests.
-const PROGRAMS: &str = "10";
+/// Random programs in a run of all tests, and in one of the runner.
+const PROGRAMS: usize = 10;
 
 /// Runs the cases of `tests/python/test_overtake.py` whose class has this name.
 fn cases(class: &str, prepare: impl FnOnce(&mut Command)) -> Result<(), Failed> {
@@ -91,15 +91,18 @@ fn interrupts() -> Result<(), Failed> {
     })
 }
 
-/// `RANDOM_PROGRAMS` is the number of them, and `RANDOM_FIRST` the first.
+/// `STORM_PROGRAMS` is their number.
 fn random() -> Result<(), Failed> {
-    let number = |name, otherwise: &str| std::env::var(name).unwrap_or(otherwise.to_owned());
+    let programs = std::env::var("STORM_PROGRAMS").map_or(Ok(PROGRAMS), |text| text.parse::<usize>())?;
     let folder = common::folder("python_random");
-    let mut python = common::program("python3".as_ref());
-    python.arg("-B").arg(common::here().join("tests/python/run_random.py"));
-    python.args([number("RANDOM_FIRST", "0"), number("RANDOM_PROGRAMS", PROGRAMS)]);
-    on_the_software_gpu(python.env("PYTHONPATH", common::here().join("python")), &folder);
-    common::run(python.env("KERNELS_PTX", kernels())).map(drop).map_err(Failed::from)
+    for first in (0..programs).step_by(PROGRAMS) {
+        let mut python = common::program("python3".as_ref());
+        python.arg("-B").arg(common::here().join("tests/python/run_random.py"));
+        python.args([first, PROGRAMS].map(|number| number.to_string()));
+        on_the_software_gpu(python.env("PYTHONPATH", common::here().join("python")), &folder);
+        common::run(python.env("KERNELS_PTX", kernels()))?;
+    }
+    Ok(())
 }
 
 fn arrays() -> Result<(), Failed> {
