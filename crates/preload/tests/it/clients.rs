@@ -24,7 +24,24 @@ const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind
 
 /// Clients whose subject is how copies go. How the drop-in comes into the process makes no difference to them.
 /// `gpu.sh` runs them in every deployment.
-const PRELOADED: &[&str] = &["crowd", "demand", "freed", "hazard_", "pageable", "places", "timing", "torn", "waits"];
+const PRELOADED: &[&str] = &[
+    "captures",
+    "crowd",
+    "demand",
+    "detach",
+    "elsewhere",
+    "errors",
+    "freed",
+    "hazard_",
+    "mixed_ptds",
+    "pageable",
+    "places",
+    "reset",
+    "sizes",
+    "timing",
+    "torn",
+    "waits",
+];
 
 /// Clients whose subject is the layer as a guest in their threads. An audit library has a C library of its own, and one
 /// in place of the driver has the program's, as a preloaded one has.
