@@ -56,7 +56,7 @@ done
 
 # The README's line for the compiler, in a new folder.
 cd "$root"
-cargo xtask install --prefix "$place/prefix" --from "$target/debug" >/dev/null
+"$target/debug/overtake-xtask" install --prefix "$place/prefix" --from "$target/debug" >/dev/null
 compile=$(sed -n 's/^\(gcc program.c .*overtake-soft.*-o program\).*/\1/p' README.md)
 export PKG_CONFIG_PATH=$place/prefix/lib/pkgconfig
 cd "$place"
@@ -71,7 +71,7 @@ done
 # The wheel alone, in a new virtual environment. A program that reads kernels finds them beside it.
 if [ -z "$wheel" ]; then
   cd "$root"
-  wheel=$(cargo xtask wheel --from "$target/debug" --to "$place")
+  wheel=$("$target/debug/overtake-xtask" wheel --from "$target/debug" --to "$place")
 fi
 cd "$place"
 python3 -m venv environment

@@ -269,7 +269,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 16 } else { 4096 }))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 4096 }))]
         #[test]
         fn sums_of_shapes_that_fit_are_right_and_no_other_shape_fits(shape in shapes()) {
             let bytes = [shape.width_bytes, shape.rows, shape.depth];
