@@ -17,9 +17,7 @@ use crate::prng::Prng;
 use crate::raw;
 use crate::rig::Rig;
 
-/// On the software GPU, in CI. A real one runs fewer.
-const PROGRAMS: u64 = 3500;
-pub const PROGRAMS_REAL: u64 = 1000;
+const PROGRAMS: u64 = 1000;
 const STEPS: u64 = 12;
 /// On a device that is too small.
 const PROGRAMS_FULL: u64 = 300;
@@ -412,10 +410,16 @@ pub fn run_all(bed: &Bed, size: Size, programs: u64) -> Outcome {
     Ok(())
 }
 
+/// So many programs, or as many as `RANDOM_PROGRAMS` says.
+pub fn programs(usual: u64) -> Result<u64, Failure> {
+    let said = std::env::var("RANDOM_PROGRAMS").map_or(Ok(usual), |text| text.parse());
+    said.map_err(|error| Failure::from_text(format!("RANDOM_PROGRAMS: {error}")))
+}
+
 /// The values and the bytes that move are those of the oracle.
 pub fn values(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let programs = if rig.driver().host().is_virtual() { PROGRAMS } else { PROGRAMS_REAL };
+    let programs = programs(PROGRAMS)?;
     run_all(&bed, SMALL, programs)?;
     ensure!(bed.arrays.statistics().shared > programs, "few uses have shared a transfer");
     Ok(())

@@ -6,18 +6,17 @@ use hal::{Code, Device, Driver};
 use overtake::data::{ArrayOptions, Bandwidth, Selection};
 
 use crate::bed;
-use crate::checks::random::{PROGRAMS_REAL, SMALL, Size, run_all};
+use crate::checks::random::{SMALL, Size, programs, run_all};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
 use crate::rig::Rig;
 
-/// Each way. A real device runs fewer where selections choose the device.
-const PROGRAMS_ON_SEVERAL: u64 = 600;
-const PROGRAMS_ON_SEVERAL_REAL: u64 = 150;
+const PROGRAMS_ON_SEVERAL: u64 = 300;
+/// For each selection that chooses the device.
+const PROGRAMS_WHERE_CHOSEN: u64 = 150;
 
-fn programs_on_several(rig: &Rig, size: Size) -> u64 {
-    let real = if size.names_devices { PROGRAMS_REAL } else { PROGRAMS_ON_SEVERAL_REAL };
-    if rig.driver().host().is_virtual() { PROGRAMS_ON_SEVERAL } else { real }
+fn programs_on_several(size: Size) -> Result<u64, Failure> {
+    programs(if size.names_devices { PROGRAMS_ON_SEVERAL } else { PROGRAMS_WHERE_CHOSEN })
 }
 
 /// Runs programs on so many devices, if there are. Returns the tasks that have copied between two of them.
@@ -28,7 +27,7 @@ fn on_several(rig: &Rig, devices: u8, size: Size, options: ArrayOptions) -> Resu
     }
     let driver: Arc<dyn Driver> = driver;
     let bed = bed::open_on(rig, &driver, devices, options)?;
-    run_all(&bed, size, programs_on_several(rig, size))?;
+    run_all(&bed, size, programs_on_several(size)?)?;
     Ok(bed.arrays.statistics().between_devices)
 }
 
@@ -41,7 +40,7 @@ pub fn values_on_two(rig: &Rig) -> Outcome {
     let has_links = rig.driver().device_can_access_peer(Device(0), Device(1))?;
     let size = Size { has_links, ..SMALL };
     let crossings = on_several(rig, 2, size, ArrayOptions::default())?;
-    ensure!((crossings > programs_on_several(rig, size) / 20) == has_links, "{crossings} transfers between devices");
+    ensure!((crossings > programs_on_several(size)? / 20) == has_links, "{crossings} transfers between devices");
     Ok(())
 }
 
