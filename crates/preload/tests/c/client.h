@@ -18,6 +18,12 @@ static inline void nap_us(long microseconds)
     nanosleep(&span, NULL);
 }
 
+/* A number, and the one after it. */
+static inline uint64_t next_word(uint64_t state)
+{
+    return state * 6364136223846793005ULL + 1442695040888963407ULL;
+}
+
 /* Reproducible bytes, eight at a time. No word waits for the one before it, so that a compiler can take several at
  * once: programs spend more time here than with their driver. */
 static inline uint64_t word_at(uint64_t seed, uint64_t place)
