@@ -168,13 +168,11 @@ impl State {
         }
     }
 
-    /// The device has moved: the threads that waited for that want the turn. Returns whether one does that did not
-    /// before, or later.
-    fn observe(&mut self) -> bool {
+    /// The device has moved: the threads that waited for that want the turn.
+    fn observe(&mut self) {
         if self.threads.waiting == 0 {
-            return false;
+            return;
         }
-        let mut is_new = false;
         let changed = std::mem::replace(&mut self.threads.seen_effects, self.model.effects) != self.model.effects;
         let now = self.model.now;
         for thread in self.threads.all.values_mut() {
@@ -185,11 +183,9 @@ impl State {
             };
             if look {
                 let at = now.max(thread.now);
-                is_new |= waiting.due.is_none_or(|due| at < due);
                 waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
             }
         }
-        is_new
     }
 
     fn earliest(&self) -> Option<(Ns, ThreadKey)> {
@@ -201,9 +197,8 @@ impl State {
     pub(super) fn choose(&mut self) -> Option<ThreadKey> {
         // A call may have ended the waits of others without any time passing: it may have dropped a context.
         self.observe();
-        let mut earliest = self.earliest();
         loop {
-            let is_new = match (earliest, self.model.next_at()) {
+            match (self.earliest(), self.model.next_at()) {
                 (Some((at, _)), Some(event)) if event <= at => self.step(),
                 (Some((at, key)), _) => {
                     self.model.pass(at);
@@ -217,20 +212,14 @@ impl State {
                         self.threads.running = None;
                         return None;
                     }
-                    true
                 }
-            };
-            // Between two events that nobody waits for the threads stand as they did.
-            if is_new {
-                earliest = self.earliest();
             }
         }
     }
 
-    /// Returns whether a thread wants the turn that did not before, or later.
-    fn step(&mut self) -> bool {
+    fn step(&mut self) {
         self.model.step();
-        self.observe()
+        self.observe();
     }
 
     /// Every thread waits without deadline, and the device plans nothing but looking. If a round of looking changes
