@@ -7,6 +7,7 @@ Each end belongs to one thread at a time. A call that waits releases the interpr
 import contextlib
 import ctypes
 import re
+import weakref
 
 from . import _calls as calls, _tasks as base
 from ._lib import BY_ADDRESSES, DEVICE_TO_HOST, HOST_TO_DEVICE, Ended, Error, FrameError
@@ -57,40 +58,20 @@ def _prototypes():
 
 class Frame:
     """A frame that an end has in hand, until the end of its `with` block: a producer's is committed there, or given up
-    if the block raises; a consumer's is released. One that goes before its end is given up or released. `bytes` is a
-    memoryview of its pinned memory, which numpy takes without a copy; `device` is the address of its memory on the
-    device. Use both while the frame is in hand: `bytes` is released with it, which raises `BufferError` if an array of
-    it is kept; where functions were submitted as a part of the frame they may use it until they have ended, and it is
-    not released."""
+    if the block raises; a consumer's is released. `bytes` is a memoryview of its pinned memory, which numpy takes
+    without a copy; `device` is the address of its memory on the device. Use both while the frame is in hand: `bytes` is
+    released with it, which raises `BufferError` if an array of it is kept; where functions were submitted as a part of
+    the frame they may use it until they have ended, and it is not released. A frame that the program has lost, with its
+    `bytes`, is given up or released when its end takes the next one."""
 
-    _is_open = False
-
-    def __init__(self, end, is_filling):
-        """It is there before the call that takes it, so Ctrl-C behind that call leaves none in hand."""
-        self._found, self._end = _Frame(ctypes.sizeof(_Frame)), end
-        self._is_filling, self._has_functions = is_filling, False
-        self._is_open = True
-
-    def _is_in_hand(self):
-        return self._is_open and bool(self._found.host)
-
-    def _has_come(self):
-        found = self._found
+    def __init__(self, end, found, is_filling):
+        self._end, self._is_filling, self._is_open, self._has_functions = end, is_filling, True, False
         self.number, self.host, self.device = found.number, found.host, found.device
         self.size, self.priority = found.bytes, found.priority
         memory = (ctypes.c_char * found.bytes).from_address(found.host)
-        memory.end = self._end  # keeps the pipeline
+        memory.end = end  # keeps the pipeline
         self.bytes = memoryview(memory).cast("B")
-        return self
-
-    def _let_go(self, free=calls.free):
-        if self._is_in_hand():
-            free("pipeline_give_up" if self._is_filling else "pipeline_release", self._end)
-            self._is_open = False
-
-    def __del__(self):
-        if self._is_open and self._end._last is self._found:  # the end has taken none since
-            self._let_go()
+        end._taken = weakref.ref(self), weakref.ref(memory)
 
     def __repr__(self):
         return f"<overtake_gpu.Frame {self.number} of {self.size} bytes>"
@@ -137,8 +118,9 @@ class Frame:
         if self._is_open:
             # Functions of the frame use its bytes until they have ended.
             is_kept = not self._has_functions and calls.take_away(self.bytes)
-            calls.call(name, self._end._handle)
             self._is_open = False
+            calls.call(name, self._end._handle)
+            self._end._taken = None
             calls.refuse_kept(is_kept)
 
     def commit(self):
@@ -200,28 +182,34 @@ class _End(calls.Owner):
 
     def __init__(self, failures):
         super().__init__()
-        self._failures, self._last = failures, None
+        self._failures = failures
+        # References to what the program has of the frame that may be in hand; `None` if none is.
+        self._taken = None
 
     def _frame(self, name, timeout, is_filling):
         with self._failures.told():
-            return self._taken(name, timeout, is_filling)
+            return self._take(name, timeout, is_filling)
 
-    def _taken(self, name, timeout, is_filling):
-        frame = Frame(self, is_filling)
+    def _free_lost(self, is_filling):
+        """Ctrl-C may have come between the library's call and the program, or in the end of a block."""
+        if self._taken is not None and not any(reference() for reference in self._taken):
+            # It is refused if no frame is in hand.
+            calls.functions["pipeline_give_up" if is_filling else "pipeline_release"](self._handle)
+
+    def _take(self, name, timeout, is_filling):
+        self._free_lost(is_filling)
+        found, self._taken = _Frame(ctypes.sizeof(_Frame)), ()
         for left_ns, is_last in calls.slices(timeout):
             try:
-                calls.call(name, self._handle, left_ns, ctypes.byref(frame._found))
-                self._last = frame._found
+                calls.call(name, self._handle, left_ns, ctypes.byref(found))
                 break
             except calls.TimedOut as error:
                 if is_last:
                     raise TimeoutError(re.sub(r"within \d+ ns", f"within {timeout} s", str(error))) from None
-            except Error:
-                raise
-            except BaseException:  # it may have come behind the call, and keeps the frame
-                frame._let_go()
-                raise
-        return None if frame._found.is_dropped else frame._has_come()
+        if not found.is_dropped:
+            return Frame(self, found, is_filling)
+        self._taken = None
+        return None
 
     def leave(self):
         """The other end waits for this one no more."""

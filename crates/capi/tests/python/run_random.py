@@ -21,7 +21,8 @@ ENDS = {"closes": 0, "returns": 0, "exits": CODE, "exits in a function": 0, "is 
 
 
 def end_of(seed):
-    return random.Random(~seed).choice(sorted(ENDS))
+    """Each second one closes: only then it is seen what is left, and what the arrays have."""
+    return random.Random(~seed).choice(sorted(ENDS)) if seed % 2 else "closes"
 
 
 def contents(value):

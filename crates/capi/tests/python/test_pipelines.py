@@ -10,6 +10,7 @@ import time
 import unittest
 
 import overtake_gpu
+from overtake_gpu import _calls
 from test_overtake import WithDispatcher
 
 SIZE = 64 << 10
@@ -203,6 +204,40 @@ class Pipelines(WithDispatcher):
         with line.producer.acquire() as frame:
             frame.bytes.release()
         self.assertEqual(line.consumer.wait(timeout=5).number, 0)
+
+    def test_a_frame_whose_bytes_are_in_use_stays_in_hand(self):
+        line = self.line()
+        for first in (b"a", b"b"):
+            line.producer.acquire().bytes[:1] = first  # its object goes: the next one gives it up
+        self.assertEqual(line.statistics()["given_up"], 1)
+        seen = line.producer.acquire().bytes
+        self.assertEqual(line.statistics()["given_up"], 2)
+        self.assertRaisesRegex(overtake_gpu.Error, "in hand: .* before the next", line.producer.acquire, 0)
+        del seen
+        frame = line.producer.acquire(0)
+        frame.bytes.release()
+        self.assertRaisesRegex(overtake_gpu.Error, "in hand: .* before the next", line.producer.acquire, 0)
+        frame.commit()
+        view = line.consumer.wait().bytes
+        self.assertRaisesRegex(overtake_gpu.Error, "release it before the next", line.consumer.wait, 0)
+        del view
+        self.assertRaises(TimeoutError, line.consumer.wait, 0)
+        self.assertEqual(line.statistics()["delivered"], 1)
+
+    def test_an_end_that_fails_tells_its_own_reason(self):
+        line = self.line(behind="drop-oldest")
+        line.producer.acquire().commit()
+        line.producer.acquire().commit()
+        with self.assertRaises(overtake_gpu.Ended), line.producer.acquire() as frame:
+            line.consumer.leave()
+            frame.commit()
+        line = self.line(behind="drop-oldest")
+        for end in (overtake_gpu.Frame.commit, overtake_gpu.Frame.hand_over, overtake_gpu.Frame.give_up):
+            with self.assertRaises(KeyboardInterrupt), line.producer.acquire() as frame:
+                _calls._interrupts.append(KeyboardInterrupt())
+                end(frame)
+            with line.producer.acquire(0) as frame:
+                frame.give_up()
 
     def test_a_frame_keeps_what_it_needs(self):
         line = self.line()
