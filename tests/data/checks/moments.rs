@@ -19,6 +19,8 @@ const ALL: u64 = 100;
 const FORKS: u64 = 2;
 /// The exit code of a process that exits in the middle.
 pub const CODE: i32 = 7;
+/// The same of one that has failed by then.
+const FAILED: i32 = 8;
 
 /// Those of a program; without forks and an exit unless they are [`Moments::of`] a seed.
 #[derive(Default)]
@@ -44,12 +46,13 @@ impl Moments {
     pub fn pass(&self, child: impl FnOnce() -> Outcome) {
         let number = self.passed.fetch_add(1, Ordering::AcqRel);
         if self.exit == Some(number) {
-            exit();
+            exit(lock(&self.found).as_ref()); // behind children of other threads
         }
         if self.forks.contains(&number) {
             FORKED.fetch_add(1, Ordering::AcqRel);
+            let mut found = lock(&self.found);
             if let Err(failure) = forks::in_child(child) {
-                *lock(&self.found) = Some(failure);
+                *found = Some(failure);
             }
         }
     }
@@ -60,12 +63,13 @@ impl Moments {
     }
 }
 
-/// Ends the process with its figures.
-pub fn exit() -> ! {
+/// Ends the process with its figures, and what has failed.
+pub fn exit(failed: Option<&Failure>) -> ! {
     let figures = format!("{} forks, {} signals\n", FORKED.load(Ordering::Acquire), Signals::seen());
+    let failure = failed.map(|failure| format!("{failure}\n")).unwrap_or_default();
     // A thread may have the lock of standard output for good.
-    let _closed = std::io::stderr().write_all(figures.as_bytes());
-    std::process::exit(CODE)
+    let _closed = std::io::stderr().write_all((failure + &figures).as_bytes());
+    std::process::exit(if failed.is_some() { FAILED } else { CODE })
 }
 
 /// What a thread or a function of a task has in the child of a fork.

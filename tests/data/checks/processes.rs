@@ -84,7 +84,7 @@ fn process(rig: &Rig, gpu: Option<&SoftGpu>, first: u64, programs: u64) -> Outco
         end.map_err(|error| Failure::from_text(format!("program {seed}: {error}")))?;
     }
     drop(signals);
-    moments::exit()
+    moments::exit(None)
 }
 
 /// Threads with arrays of their own, beside a close or not, and then with arrays that they share.
