@@ -62,7 +62,7 @@ impl Guards {
             return Ok(());
         }
         let fault = Fault { task: node.name(), reason: Reason::Returned(LEFT.to_owned()) };
-        Err(Error::NotRun { task: node.name(), fault: Arc::new(fault) })
+        Err(Error::NotRun { task: node.name(), fault: Arc::new(fault), is_own: true })
     }
 
     /// Leaves those that keep results back or whose bytes do not come: the program has never had them, so nothing is
