@@ -6,15 +6,22 @@ use std::sync::mpsc::channel;
 
 use hal::{Code, Driver, Nanos};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{Array, ArrayOptions, Location, Sum, Use, Writes, discard, read, read_write, reduce, write};
+use overtake::data::{
+    AccessAt, Array, ArrayOptions, Arrays, Location, Sum, Use, Writes, discard, read, read_write, reduce, write,
+};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::task::More;
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
+use crate::prng::Prng;
 use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1 << 10;
+const PROGRAMS: u64 = 300;
+const STEPS: u64 = 10;
 /// A transfer makes fewer calls.
 const CALLS_MAX: u64 = 20;
 /// The end waits for less than for tasks that do not end.
@@ -36,7 +43,8 @@ fn twos(bed: &Bed, adopted: &Array<f32>) -> Outcome {
 
 /// The results are in the memory itself: no dispatcher brings them any more.
 fn has(bed: Bed, adopted: Array<f32>, value: f32) -> Outcome {
-    drop(bed);
+    let Bed { arrays: _arrays, tasks, dispatcher, .. } = bed;
+    drop((tasks, dispatcher));
     let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
     same("the results", &[memory[0], memory[COUNT - 1]], &[value; 2])
 }
@@ -210,5 +218,123 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         drop((access, reader));
         has(bed, adopted, if doubles { 4.0 } else { 2.0 })?;
     }
+    Ok(())
+}
+
+/// A program that ends its arrays with accesses open.
+struct Program<'a> {
+    arrays: &'a Arrays,
+    adopted: &'a Array<f32>,
+    /// Those that are open, and whether the program may have their elements without writing them.
+    accesses: Vec<(AccessAt<'a>, bool)>,
+    /// Of each element, if all that was submitted has run.
+    value: f32,
+    /// Results may be lost.
+    is_at_risk: bool,
+}
+
+impl<'a> Program<'a> {
+    fn step(&mut self, prng: &mut Prng) -> Outcome {
+        let (arrays, adopted) = (self.arrays, self.adopted);
+        let value = prng.below(100) as f32;
+        // Writers are refused while an access has frozen the elements.
+        match prng.below(9) {
+            0 | 1 => {
+                let fills = arrays.host("fills", (discard(adopted),), move |(all,)| {
+                    all.fill(value);
+                    Ok(())
+                });
+                let is_held = prng.below(4) == 0;
+                self.is_at_risk |= is_held;
+                if if is_held { fills.held() } else { fills }.submit().is_ok() {
+                    self.value = value;
+                }
+            }
+            2 | 3 => drop(arrays.launch("stays", (read_write(adopted),), |_, _| Ok(More::Done)).submit()),
+            4 => {
+                let fails = arrays.host("fails", (discard(adopted),), |_| Err("no luck".into()));
+                if prng.below(3) == 0 && fails.submit().is_ok() {
+                    (self.value, self.is_at_risk) = (f32::NAN, true);
+                }
+            }
+            5 => {
+                let adds = arrays.host("adds", (reduce(adopted, Sum),), |(sum,)| {
+                    sum.iter_mut().for_each(|each| *each += 1.0);
+                    Ok(())
+                });
+                if adds.submit().is_ok() {
+                    self.value += 1.0;
+                }
+            }
+            6 | 7 => self.opens(prng),
+            _ => self.asks_or_closes(prng)?,
+        }
+        Ok(())
+    }
+
+    fn opens(&mut self, prng: &mut Prng) {
+        let at = if prng.below(2) == 0 { Location::Host } else { Location::Device(0) };
+        let adopted = self.adopted;
+        let (access, keeps) = match prng.below(4) {
+            0 => (read(adopted).open_at(at), true),
+            1 => (write(adopted).open_at(at), true),
+            2 => (read_write(adopted).open_at(at), true),
+            _ => (discard(adopted).open_at(at), false),
+        };
+        self.accesses.extend(access.ok().map(|access| (access, keeps)));
+    }
+
+    fn asks_or_closes(&mut self, prng: &mut Prng) -> Outcome {
+        if self.accesses.is_empty() {
+            return Ok(());
+        }
+        let one = prng.below(self.accesses.len() as u64) as usize;
+        if prng.below(2) == 0 {
+            // What needs the elements of one that was to overwrite them fails.
+            self.is_at_risk |= !self.accesses.swap_remove(one).1;
+        } else if self.accesses[one].1 {
+            drop(self.accesses[one].0.address());
+        }
+        Ok(())
+    }
+}
+
+/// In random programs an end without an error has brought all results, and it has not waited for its own thread.
+pub fn of_random_programs(rig: &Rig) -> Outcome {
+    let (bed, host) = (bed::open(rig)?, rig.driver().host());
+    let run = |seed| -> Result<bool, Failure> {
+        let mut prng = Prng::new(seed);
+        let dispatcher = Dispatcher::open(&bed.overtake, DispatchOptions::default())?;
+        let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
+        let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
+        adopted.overwrite()?.fill(0.0);
+        let (arrays_of, adopted_of) = (&arrays, &adopted);
+        let mut program =
+            Program { arrays: arrays_of, adopted: adopted_of, accesses: Vec::new(), value: 0.0, is_at_risk: false };
+        for _ in 0..STEPS {
+            program.step(&mut prng)?;
+            if prng.below(3) == 0 {
+                host.sleep(Nanos::from_us(50));
+            }
+        }
+        let begun = host.now();
+        let ended = arrays.clone().finish();
+        ensure!(host.now().since(begun) < AT_ONCE, "the end has waited for this thread: {ended:?}");
+        let Program { accesses, value, is_at_risk, .. } = program;
+        ensure!(ended.is_ok() || is_at_risk || !accesses.is_empty(), "nothing keeps the results: {ended:?}");
+        drop(accesses);
+        drop(dispatcher);
+        if ended.is_ok() {
+            let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
+            same("the results", &[memory[0], memory[COUNT - 1]], &[value; 2])?;
+        }
+        Ok(ended.is_ok())
+    };
+    let mut well = 0;
+    for seed in 0..PROGRAMS {
+        let ended = run(seed).map_err(|error| Failure::new(format_args!("program {seed}: {error}")))?;
+        well += u64::from(ended);
+    }
+    ensure!((PROGRAMS / 4..PROGRAMS).contains(&well), "{well} of {PROGRAMS} have ended well");
     Ok(())
 }
