@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use graph::{Access, Location, Locations, Mode, Use};
+use graph::{Access, Location, Locations, Mode, Refused, Use};
 use hal::Nanos;
-use overtake_tasks::task::{Error, Handle};
+use overtake_tasks::task::{Error, Handle, Reason};
+use overtake_tasks::within::Held;
 
 use crate::operator::Reducer;
 use crate::record::{Kept, Memory, Node, Record, State};
@@ -72,19 +73,24 @@ impl Claim {
             if node.has_failed() {
                 return node.outcome().unwrap_or(Ok(()));
             }
-            self.record.store.guards.comes(node);
+            self.record.store.guards.comes(node)?;
             hal::locks::lock(&self.record.state).validity.begins(&self.bytes, &Node(node.clone()));
         }
         Ok(())
     }
 
-    /// The program leaves without having had the bytes of its access: it writes nothing.
-    pub(super) fn withdraws(&self, node: &Handle) {
-        if self.mode.is_write()
-            && let Ok(_held) = self.record.store.tasks.within().enter()
-        {
+    /// The access ends without the program having had its bytes. Those that come stay as they are, so its node is
+    /// released. Those that do not come were not overwritten, so that is given up, for this reason.
+    pub(super) fn leaves(&self, held: &mut Held<'_>, node: &Handle, reason: Reason) -> Result<(), Refused> {
+        let is_given_up = self.mode == Mode::Discard;
+        if is_given_up {
+            held.give_up(node.node(), reason);
+            held.collect();
+        }
+        if self.mode.is_write() {
             hal::locks::lock(&self.record.state).validity.withdraws(&self.bytes, &Node(node.clone()), Node::progress);
         }
+        if is_given_up { Ok(()) } else { held.graph().release(node.node()) }
     }
 
     /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.

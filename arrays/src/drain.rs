@@ -1,21 +1,20 @@
 //! The end of a set of arrays: work that can end does, the rest fails, and adopted memory gets its results.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use graph::{Location, NodeId, Priority, Refused, Stage};
+use graph::{Access, Location, Mode, Priority, Refused, Stage};
 use hal::{Code, Wait};
 use overtake_tasks::task::{Error, Handle, Reason};
 use overtake_tasks::within::Held;
 
-use crate::record::Record;
+use crate::record::{Node, Record};
 use crate::resident::ROOM_WITHIN;
 use crate::store::Store;
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
-
-const LEFT: &str =
-    "its arrays were dropped before the program had its elements: end the access before, or ask for them";
 
 const OPEN: &str = "an access or a section that is open has elements of adopted memory elsewhere: end it before";
 
@@ -28,14 +27,26 @@ impl Store {
         if self.is_inside() {
             return Err(Code::NOT_PERMITTED.at("overtake arrays finish").because(INSIDE).into());
         }
+        self.leave_accesses()?;
         self.fail_the_stuck()?;
-        let (adopted, mut transfers) = (self.adopted(), Vec::new());
-        let mut written = Ok(());
+        let adopted = self.adopted();
+        let ended = self.bring_home(&adopted);
+        // The transfer of an access that is left was to bring some, and has failed.
+        match adopted.iter().any(|(record, home)| record.lacks_at(*home)) {
+            true => self.bring_home(&adopted),
+            false => ended,
+        }
+    }
+
+    /// Has the results of these arrays copied to their places, and waits until all work has ended.
+    fn bring_home(&self, adopted: &[(Arc<Record>, Location)]) -> Result<(), Error> {
+        let (mut transfers, mut written) = (Vec::new(), Ok(()));
         // Of all of them, also where some fail.
-        for (record, home) in &adopted {
+        for (record, home) in adopted {
             written = written.and(self.write_back(record, *home, &mut transfers));
         }
         let ended = self.await_the_end();
+        self.leave_accesses()?;
         let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
         let arrived = transfers
             .iter()
@@ -55,15 +66,32 @@ impl Store {
         records.into_iter().filter_map(|record| home(&record).map(|home| (record, home))).collect()
     }
 
+    /// Leaves the accesses that keep results back, and those that are lost, as the program would.
+    fn leave_accesses(&self) -> Result<(), Error> {
+        let shared = self.tasks.within();
+        let mut held = shared.enter()?;
+        let left = self.guards.leave_asked();
+        left.iter().for_each(|leave| leave(&mut held));
+        held.collect();
+        shared.pump(held);
+        Ok(())
+    }
+
     /// Fails the tasks that have references, and those that wait for guards, with all after them.
     fn fail_the_stuck(&self) -> Result<(), Error> {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
-        for node in self.stuck(&mut held) {
-            if self.guards.is_asked(node) {
-                held.give_up(node, Reason::Returned(LEFT.to_owned()));
-                held.collect();
-            } else if held.graph().stage(node) == Stage::Waiting {
+        // Guards keep their bytes as long as they are open.
+        let guards = self.guards.nodes(false);
+        let mut stuck = held.graph().all_behind(guards.iter().copied());
+        let guards = BTreeSet::from_iter(guards);
+        for (node, _) in held.pending_of(&self.tasks) {
+            if held.graph().held(node) > 0 && !guards.contains(&node) {
+                stuck.insert(node);
+            }
+        }
+        for node in stuck {
+            if held.graph().stage(node) == Stage::Waiting {
                 let cause = held.fault(node, Reason::Returned(DROPPED.to_owned()));
                 held.graph().give_up(node, cause);
                 // Before there are more failures than are kept.
@@ -72,19 +100,6 @@ impl Store {
         }
         shared.pump(held);
         Ok(())
-    }
-
-    fn stuck(&self, held: &mut Held<'_>) -> Vec<NodeId> {
-        let mut stuck = Vec::new();
-        for (node, is_empty) in held.pending_of(&self.tasks) {
-            match held.graph().held(node) > 0 {
-                // That of a guard, which keeps its bytes as long as it is open.
-                true if is_empty && self.guards.is_asked(node) => stuck.push(node),
-                true if is_empty && self.guards.has(node) => stuck.extend(held.graph().all_behind(node)),
-                is_held => stuck.extend(is_held.then_some(node)),
-            }
-        }
-        stuck
     }
 
     /// Has the results of an adopted array copied to the memory that was adopted. Where the dispatcher is full it waits
@@ -104,7 +119,14 @@ impl Store {
 
     fn try_write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
         let shared = self.tasks.within();
-        record.settle("write back", Priority::LOWEST)?;
+        let partials: Vec<_> = hal::locks::lock(&record.state).partials.iter().map(|it| it.bytes.clone()).collect();
+        let mut held = shared.enter()?;
+        let is_behind = |bytes: &Range<u64>| self.is_behind_own(&mut held, record, bytes, Mode::ReadWrite, &[]);
+        let mut is_open = partials.iter().any(is_behind);
+        shared.pump(held);
+        if !is_open {
+            record.settle("write back", Priority::LOWEST)?;
+        }
         if record.is_beyond(&hal::locks::lock(&record.state), home) {
             record.ensure(Location::Host)?;
         }
@@ -113,15 +135,36 @@ impl Store {
         let mut needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
         let all = needs.fetches.len();
-        // A transfer behind an open guard would have no end.
-        needs.fetches.retain(|fetch| !fetch.after.iter().any(|node| self.guards.has(node.0.node())));
-        let is_open = needs.fetches.len() < all;
+        needs.fetches.retain(|it| !self.is_behind_own(&mut held, record, &it.bytes, Mode::Read, &it.after));
+        is_open |= needs.fetches.len() < all;
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
         drop(order);
         shared.pump(held);
         transfers.extend(fetched?);
         let refused = || Error::Refused(Refused::Data { task: "write back".to_owned(), fault: OPEN });
         if is_open { Err(refused()) } else { Ok(()) }
+    }
+
+    /// Whether a task that uses these bytes so, and needs these, would wait for an access that this thread has open: in
+    /// vain.
+    fn is_behind_own(
+        &self,
+        held: &mut Held<'_>,
+        record: &Record,
+        bytes: &Range<u64>,
+        mode: Mode,
+        after: &[Node],
+    ) -> bool {
+        let own = self.guards.nodes(true);
+        if own.is_empty() {
+            return false;
+        }
+        let after: Vec<_> = after.iter().map(|node| node.0.node()).collect();
+        let access = Access { data: record.data, range: Some(bytes.clone()), mode };
+        let before = held.graph().would_follow(&after, &[access]).unwrap_or_default();
+        let mut behind = held.graph().all_behind(own.iter().copied());
+        behind.extend(own);
+        before.iter().any(|node| behind.contains(node))
     }
 
     /// Waits until no task is left but those of open guards.
@@ -148,6 +191,11 @@ impl Store {
 }
 
 impl Record {
+    /// Whether bytes are not there, nor on their way to there, though they are elsewhere.
+    fn lacks_at(&self, place: Location) -> bool {
+        self.store.tasks.within().enter().is_ok_and(|_held| !self.needs(&(0..self.bytes), place).fetches.is_empty())
+    }
+
     /// The failure of a task that should have written some of its bytes.
     fn lost_at(&self, place: Location) -> Result<(), Error> {
         let _held = self.store.tasks.within().enter()?;

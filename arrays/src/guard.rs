@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Pod;
 use graph::{Location, Mode, Priority};
 use overtake_tasks::task::{Error, Handle, Reason};
+use overtake_tasks::within::Held;
 
 use crate::array::Array;
 use crate::claim::Claim;
-use crate::guards::Own;
+use crate::guards::{Asked, LEFT};
 use crate::record::{Keeps, Memory};
 use crate::right::{Place, Reads, Right, Writes};
 use crate::submit::{Begun, Submission};
@@ -84,11 +85,8 @@ impl Hold {
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
             let (record, mode) = (&claims[0].record, claims[0].mode);
-            // The end of the arrays brings adopted memory its results, which come there for no such access.
-            let home = hal::locks::lock(&record.state).home();
-            let is_asked = mode.is_write() && home.is_some_and(|home| mode == Mode::Discard || home != at);
-            store.guards.add(&node, Some(Own::of(record.bytes)), is_asked);
-            let is_frozen = at != Location::Host && !claims[0].mode.is_write();
+            store.guards.add(&node, Some(record.bytes), asked(&claims[0], at, &there, &node));
+            let is_frozen = at != Location::Host && !mode.is_write();
             if is_frozen {
                 hal::locks::lock(&record.state).frozen.push(claims[0].bytes.clone());
             }
@@ -117,12 +115,12 @@ impl Hold {
         Ok(())
     }
 
-    fn give_up(&self) -> Result<(), Error> {
+    fn leave(&self) -> Result<(), Error> {
         let shared = self.claim.record.store.tasks.within();
         let mut held = shared.enter()?;
-        held.give_up(self.node.node(), Reason::Cancelled);
+        let left = self.claim.leaves(&mut held, &self.node, Reason::Cancelled);
         shared.pump(held);
-        Ok(())
+        Ok(left?)
     }
 
     /// Any thread may drop it.
@@ -132,6 +130,18 @@ impl Hold {
             store.guards.leaves_its_thread(&self.node);
         }
     }
+}
+
+/// What the end of the arrays has to know of an access that the program asks for, if it is to write adopted memory.
+fn asked(claim: &Claim, at: Location, there: &Handle, node: &Handle) -> Option<Asked> {
+    let home = hal::locks::lock(&claim.record.state).home().filter(|_| claim.mode.is_write())?;
+    let keeps_back = claim.mode == Mode::Discard || home != at;
+    let (there, claim, node) = (there.clone(), claim.clone(), node.clone());
+    let leave = Box::new(move |held: &mut Held<'_>| {
+        let left = claim.leaves(held, &node, Reason::Returned(LEFT.to_owned()));
+        debug_assert!(left.is_ok(), "it is held: {left:?}");
+    });
+    Some(Asked { there, keeps_back, leave })
 }
 
 impl Drop for Hold {
@@ -145,13 +155,7 @@ impl Drop for Hold {
             let place = frozen.iter().position(|bytes| *bytes == self.claim.bytes);
             place.map(|place| frozen.swap_remove(place));
         }
-        // Without the program the bytes that come stay as they are. Those that do not come were not overwritten.
-        let has_come = self.has_come.load(Ordering::Acquire);
-        if !has_come && self.claim.mode != Mode::Discard {
-            self.claim.withdraws(&self.node);
-        }
-        let is_right = has_come || self.claim.mode != Mode::Discard;
-        let left = if is_right { self.node.release() } else { self.give_up() };
+        let left = if self.has_come.load(Ordering::Acquire) { self.node.release() } else { self.leave() };
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = left {
             log::debug!("a guard of an array has nothing to release: {error}");
@@ -212,5 +216,42 @@ impl<T: Pod> DerefMut for WriteGuard<'_, T> {
 impl<R: Right> fmt::Debug for Guard<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").field("elements", &self.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use copies::{Options, Overtake};
+    use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
+
+    use super::*;
+    use crate::record::Node;
+    use crate::{ArrayOptions, Arrays, discard, read_write};
+
+    /// However many are left beside one that stays open.
+    #[test]
+    fn accesses_that_are_left_leave_no_copies() {
+        let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
+        let array = arrays.array_of(&[1_u32]).unwrap();
+        for way in [discard::<u32>, read_write::<u32>] {
+            let mut open = way(&array).open_at(Location::Host).unwrap();
+            for _ in 0..100 {
+                let next = way(&array).open_at(Location::Host).unwrap();
+                drop(std::mem::replace(&mut open, next));
+            }
+            let _held = array.record.store.tasks.within().enter().unwrap();
+            let (mut looks, (from, to)) = (0, (Location::Device(0), Location::Host));
+            let mut count = |node: &Node| {
+                looks += 1;
+                node.progress()
+            };
+            hal::locks::lock(&array.record.state).validity.needs_to_leave(&(0..4), (from, to), &mut count);
+            assert!(looks < 20, "{looks} looks at writers");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The nodes of open guards and sections: they wait for the program, and later tasks wait for them.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread::{ThreadId, current};
 
 use graph::NodeId;
-use overtake_tasks::task::Handle;
+use overtake_tasks::task::{Error, Fault, Handle, Reason};
+use overtake_tasks::within::Held;
 
 /// The nodes of open guards. One that fails ends before its guard is dropped, or never was in the graph.
 #[derive(Default)]
@@ -12,71 +13,101 @@ pub(super) struct Guards(Mutex<Vec<Open>>);
 
 struct Open {
     node: Handle,
-    own: Option<Own>,
-    /// The program has not come to have its bytes, of adopted memory, which would not get its results behind it.
-    is_asked: bool,
-}
-
-/// A guard that stays in its thread, which alone can drop it.
-pub(super) struct Own {
+    /// The thread that has opened it.
     thread: ThreadId,
-    /// Of the array.
-    bytes: u64,
+    /// It stays in that thread, which alone can drop it: the bytes of its array.
+    stays: Option<u64>,
+    asked: Option<Asked>,
+    /// The end of the arrays has left it: the program never has its bytes.
+    is_left: bool,
 }
 
-impl Own {
-    /// One of the calling thread.
-    pub fn of(bytes: u64) -> Own {
-        Own { thread: current().id(), bytes }
+/// An access that is to write adopted memory, and whose bytes the program has not come to have.
+pub(super) struct Asked {
+    /// It ends when they are there.
+    pub there: Handle,
+    /// The memory would not get its results behind it.
+    pub keeps_back: bool,
+    /// Ends it as the program would, with that lock held.
+    pub leave: Leave,
+}
+
+pub(super) type Leave = Box<dyn Fn(&mut Held<'_>) + Send>;
+
+impl Open {
+    /// Tasks wait for the program.
+    fn is_pending(&self) -> bool {
+        !self.is_left && !self.node.is_done()
     }
 }
 
+/// Why the end of the arrays has left an access.
+pub(super) const LEFT: &str =
+    "its arrays were dropped before the program had its elements: end the access before, or ask for them";
+
 impl Guards {
-    /// The node is that of a guard from now on. With the dispatcher's lock held, as it is appended.
-    pub fn add(&self, node: &Handle, own: Option<Own>, is_asked: bool) {
-        hal::locks::lock(&self.0).push(Open { node: node.clone(), own, is_asked });
+    /// The node is that of a guard of the calling thread from now on. With the dispatcher's lock held, as it is
+    /// appended.
+    pub fn add(&self, node: &Handle, stays: Option<u64>, asked: Option<Asked>) {
+        let open = Open { node: node.clone(), thread: current().id(), stays, asked, is_left: false };
+        hal::locks::lock(&self.0).push(open);
     }
 
     /// The program has the bytes. With that lock held too.
-    pub fn comes(&self, node: &Handle) {
+    pub fn comes(&self, node: &Handle) -> Result<(), Error> {
         let mut open = hal::locks::lock(&self.0);
-        open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.is_asked = false);
+        let Some(open) = open.iter_mut().find(|open| is_of(open, node)) else { return Ok(()) };
+        open.asked = None;
+        if !open.is_left {
+            return Ok(());
+        }
+        let fault = Fault { task: node.name(), reason: Reason::Returned(LEFT.to_owned()) };
+        Err(Error::NotRun { task: node.name(), fault: Arc::new(fault), is_own: true })
     }
 
-    /// Whether nothing is lost if it is given up: the program was to write its bytes, and has never had them.
-    pub fn is_asked(&self, node: NodeId) -> bool {
-        hal::locks::lock(&self.0).iter().any(|open| open.is_asked && open.node.node() == node)
+    /// Leaves those that keep results back or whose bytes do not come: the program has never had them, so nothing is
+    /// lost. With that lock held too: the caller calls what it gets, and drops it without the lock.
+    pub fn leave_asked(&self) -> Vec<Leave> {
+        let mut open = hal::locks::lock(&self.0);
+        let leave = |open: &mut Open| {
+            let asked = open.asked.take_if(|asked| asked.keeps_back || asked.there.has_failed())?;
+            open.is_left = true;
+            Some(asked.leave)
+        };
+        open.iter_mut().filter(|open| open.is_pending()).filter_map(leave).collect()
     }
 
     /// Another thread may drop the guard.
     pub fn leaves_its_thread(&self, node: &Handle) {
         let mut open = hal::locks::lock(&self.0);
-        open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.own = None);
+        open.iter_mut().filter(|open| is_of(open, node)).for_each(|open| open.stays = None);
     }
 
     /// The guards that no thread but this one can drop: their nodes, and the bytes of their arrays.
     pub fn of_this_thread(&self) -> Vec<(Handle, u64)> {
         let (open, this) = (hal::locks::lock(&self.0), current().id());
-        let own =
-            |open: &Open| open.own.as_ref().filter(|own| own.thread == this).map(|own| (open.node.clone(), own.bytes));
+        let own = |open: &Open| open.stays.filter(|_| open.thread == this).map(|bytes| (open.node.clone(), bytes));
         open.iter().filter_map(own).collect()
+    }
+
+    /// Those that have not ended; of those that this thread has opened, if asked.
+    pub fn nodes(&self, are_own: bool) -> Vec<NodeId> {
+        let (open, this) = (hal::locks::lock(&self.0), current().id());
+        let asked = open.iter().filter(|open| open.is_pending() && (!are_own || open.thread == this));
+        asked.map(|open| open.node.node()).collect()
     }
 
     /// The guard is about to be dropped.
     pub fn remove(&self, task: &Handle) {
         let mut open = hal::locks::lock(&self.0);
-        if let Some(place) = open.iter().position(|open| is_of(open, task)) {
+        if let Some(place) = open.iter().rposition(|open| is_of(open, task)) {
             open.swap_remove(place);
         }
     }
 
-    pub fn has(&self, node: NodeId) -> bool {
-        hal::locks::lock(&self.0).iter().any(|open| open.node.node() == node)
-    }
-
     /// So many of their nodes have not ended.
     pub fn pending(&self) -> u64 {
-        hal::locks::lock(&self.0).iter().filter(|open| !open.node.is_done()).count() as u64
+        hal::locks::lock(&self.0).iter().filter(|open| open.is_pending()).count() as u64
     }
 }
 

@@ -1,10 +1,9 @@
 //! Eviction: makes room on a full device. The least recently used arrays leave it first, after their results have been
 //! copied to the host.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graph::{Location, NodeId, Priority};
+use graph::{Location, Priority};
 use hal::{Code, Nanos, Wait};
 use overtake_tasks::task::Error;
 
@@ -72,8 +71,9 @@ impl Store {
             return Ok(None);
         }
         let mut held = self.tasks.within().enter()?;
-        let mut behind: BTreeSet<NodeId> = own.iter().map(|(node, _)| node.node()).collect();
-        own.iter().for_each(|(node, _)| behind.extend(held.graph().all_behind(node.node())));
+        let nodes = || own.iter().map(|(node, _)| node.node());
+        let mut behind = held.graph().all_behind(nodes());
+        behind.extend(nodes());
         let is_stuck = held.has_only(&behind);
         drop(held);
         Ok(is_stuck.then(|| {

@@ -120,7 +120,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add(&node, None, false);
+            asked.store.guards.add(&node, None, None);
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);

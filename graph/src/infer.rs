@@ -140,18 +140,17 @@ impl Graph {
         }
     }
 
-    /// All nodes that come after this one, also behind others.
+    /// All nodes that come after one of these, also behind others.
     #[must_use]
-    pub fn all_behind(&self, node: NodeId) -> Vec<NodeId> {
-        let Some(first) = self.nodes.find(node) else { return Vec::new() };
-        let (mut all, mut seen, mut open) = (Vec::new(), BTreeSet::from([first]), vec![first]);
+    pub fn all_behind(&self, nodes: impl IntoIterator<Item = NodeId>) -> BTreeSet<NodeId> {
+        let mut open: Vec<u32> = nodes.into_iter().filter_map(|node| self.nodes.find(node)).collect();
+        let mut all = BTreeSet::new();
         while let Some(node) = open.pop() {
             let mut edge = self.nodes[node].out.first;
             while edge != NONE {
                 let it = self.edge(edge);
                 edge = it.out_next;
-                if seen.insert(it.to) {
-                    all.push(self.nodes.id(it.to));
+                if all.insert(self.nodes.id(it.to)) {
                     open.push(it.to);
                 }
             }

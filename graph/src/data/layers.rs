@@ -205,7 +205,7 @@ impl<N: Clone + PartialEq> Layers<N> {
     }
 
     fn place_of(&self, writer: &N) -> Option<usize> {
-        self.asked.iter().position(|(asked, _)| asked == writer)
+        self.asked.iter().rposition(|(asked, _)| asked == writer)
     }
 
     /// A writer begins.
@@ -216,11 +216,16 @@ impl<N: Clone + PartialEq> Layers<N> {
         }
     }
 
-    /// A writer will not begin: its layer goes, if no copies were made of it.
-    pub fn withdraw(&mut self, writer: &N) {
-        let is_alone = |copies: &Copies<N>| copies.arrivals.is_empty() && copies.at.iter().count() == 1;
-        if let Some(place) = self.place_of(writer).filter(|place| is_alone(&self.asked[*place].1)) {
-            self.asked.remove(place);
+    /// A writer will not begin: its layer goes, if it has failed or no copies were made of it.
+    pub fn withdraw(&mut self, writer: &N, progress: &mut impl FnMut(&N) -> Progress) {
+        let Some(place) = self.place_of(writer) else { return };
+        let copies = &mut self.asked[place].1;
+        copies.settle(progress);
+        let is_alone = copies.arrivals.is_empty() && copies.at.iter().count() == 1;
+        match progress(writer) {
+            Progress::Pending if !is_alone => {}
+            Progress::Done => {}
+            _ => drop(self.asked.remove(place)),
         }
     }
 

@@ -130,10 +130,7 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// The node will not begin, and writes nothing: as far as nothing has been made of its results, it is forgotten.
     pub fn withdraws(&mut self, bytes: &Range<u64>, writer: &N, mut progress: impl FnMut(&N) -> Progress) {
-        self.spans.change(bytes, |all| {
-            all.settle_all(&mut progress);
-            all.withdraw(writer);
-        });
+        self.spans.change(bytes, |all| all.withdraw(writer, &mut progress));
     }
 
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such

@@ -98,6 +98,25 @@ fn writers_that_are_withdrawn_leave_no_copies() {
     assert_eq!(fetches.iter().map(|it| (it.bytes.clone(), it.from)).collect::<Vec<_>>(), [(0..12, device)]);
 }
 
+/// However many have not begun: to leave one looks at no other.
+#[test]
+fn a_writer_that_is_withdrawn_looks_at_no_other() {
+    let (device, mut looks) = (Location::Device(0), 0);
+    let mut validity = Validity::new(12, Some(device));
+    for writer in 0..100 {
+        validity.may_write(&(0..12), Location::Host, &writer, |_| Progress::Pending);
+    }
+    for (writer, progress) in [(98, Progress::Failed), (99, Progress::Pending)] {
+        validity.withdraws(&(0..12), &writer, |_| {
+            looks += 1;
+            progress
+        });
+    }
+    assert!(looks < 10, "{looks}");
+    let needs = validity.needs(&(0..12), Location::Host, |_| 1.0, |_| Progress::Pending);
+    assert_eq!(needs.writers, [97]);
+}
+
 /// However many have not begun at once: they are no depth of the stack.
 #[test]
 fn many_writers_that_have_not_begun_are_beside_each_other() {

@@ -253,7 +253,8 @@ impl State {
         let ((of, fault), task) = (self.faults.get(cause), self.graph.label(node).to_string());
         let Some(body) = self.bodies.leaving(node) else { return false };
         let has_run = of == Origin::Node(node) && !matches!(fault.reason, Reason::Cancelled);
-        let error = if has_run { Error::Failed(fault) } else { Error::NotRun { task, fault } };
+        let is_own = of == Origin::Node(node) || of == Origin::GivenUp(node);
+        let error = if has_run { Error::Failed(fault) } else { Error::NotRun { task, fault, is_own } };
         // Before the failure is known: who knows of it knows the name.
         keep_name(&body.outcome, &self.graph, node);
         let set = self.sets.get(body.set).filter(|_| of != Origin::GivenUp(node));

@@ -305,16 +305,13 @@ impl State {
         }
     }
 
-    /// The failure of this step of the node, or of the node itself if the step has no name.
+    /// The failure of this step of the node, or of the node itself if that is nothing.
     #[cold]
     pub fn fault_of_step(&mut self, node: NodeId, step: &str, reason: Reason) -> Cause {
         if step.is_empty() {
             return self.fault(node, reason);
         }
-        // The last step has the name of the node.
-        let task = format!("{step:?}");
-        let of = if self.graph.label(node).to_string() == task { Origin::Node(node) } else { Origin::Unknown };
-        self.faults.keep(of, Fault { task, reason })
+        self.faults.keep(Origin::Unknown, Fault { task: format!("\"{step}\""), reason })
     }
 
     /// An event has been recorded, or not.

@@ -65,7 +65,7 @@ impl Handle {
     ) -> Option<Handle> {
         let failed = before.find(|task| task.outcome.has_failed())?;
         let fault = failed.outcome()?.err()?.fault()?;
-        let error = Error::NotRun { task: task(), fault };
+        let error = Error::NotRun { task: task(), fault, is_own: false };
         Some(Handle::new(failed.node, Outcome::failed(failed.outcome.home(), name, error)))
     }
 

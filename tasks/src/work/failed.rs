@@ -12,7 +12,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 /// lock of the dispatcher is taken, because both call code of the user's.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    /// The step of a replay that has failed, if it has a name; else nothing.
+    /// The name of the step of a replay that has failed, if it is not that of the task; else nothing.
     pub step: String,
     pub reason: Reason,
 }

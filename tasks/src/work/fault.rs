@@ -78,6 +78,8 @@ pub enum Error {
         task: String,
         /// The failure of the other one, or its own end.
         fault: Arc<Fault>,
+        /// It is its own.
+        is_own: bool,
     },
     /// The dispatcher is full, and the task was submitted by a function of its own, which must not wait for room.
     NoRoomInside {
@@ -125,10 +127,8 @@ impl fmt::Display for Error {
             }
             Error::Closed { task: None } => write!(f, "the dispatcher of the task has been closed: open another one"),
             Error::Failed(fault) => write!(f, "{fault}"),
-            Error::NotRun { task, fault } if fault.task == *task => {
-                write!(f, "task {task} was not run: {}", fault.reason)
-            }
-            Error::NotRun { task, fault } => write!(f, "task {task} was not run: {fault}"),
+            Error::NotRun { task, fault, is_own: true } => write!(f, "task {task} was not run: {}", fault.reason),
+            Error::NotRun { task, fault, is_own: false } => write!(f, "task {task} was not run: {fault}"),
             Error::NoRoomInside { task } => {
                 write!(
                     f,

@@ -34,7 +34,7 @@ impl<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static> Launches for 
 
 /// The launch of a replay that is one task ([`crate::work::span`]).
 pub(crate) trait Replays: Launches {
-    /// The name of the step that has made this copy of the task, or nothing.
+    /// The name of the step that has made this copy of the task, or nothing if that is the task's.
     fn step_of_copy(&self, number: usize) -> &str;
 }
 

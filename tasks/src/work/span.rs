@@ -37,7 +37,7 @@ impl<S: Steps + 'static> Launches for Span<S> {
 
 impl<S: Steps + 'static> Replays for Span<S> {
     fn step_of_copy(&self, number: usize) -> &str {
-        self.course.copies.get(number).map_or("", |step| self.course.template.name(*step as usize))
+        self.course.copies.get(number).map_or("", |step| self.course.own_name(*step as usize))
     }
 }
 
@@ -71,7 +71,7 @@ struct Failures {
 /// The failure of a step, for the task that it is a part of.
 #[derive(Debug)]
 pub(crate) struct StepFailed {
-    /// Its name, or nothing.
+    /// Its own name, if it has one.
     pub name: String,
     pub error: Box<dyn std::error::Error + Send + Sync>,
 }
@@ -257,19 +257,25 @@ impl Course {
         comes_after
     }
 
+    /// The name of a step, or nothing if it has that of the task: the last one's.
+    fn own_name(&self, step: usize) -> &str {
+        if step + 1 == self.template.len() { "" } else { self.template.name(step) }
+    }
+
     /// The next step has failed.
     #[cold]
     fn fail(&mut self, error: Box<dyn std::error::Error + Send + Sync>) {
         self.turn = 0;
-        let (next, name) = (self.next, self.template.name(self.next).to_owned());
+        let next = self.next;
         match &mut self.failures {
             Some(failures) => {
                 failures.has_failed[next] = true;
-                log::warn!("task {name:?} failed: {error}");
+                log::warn!("task {:?} failed: {error}", self.template.name(next));
             }
             None => {
                 let mut has_failed = vec![false; self.template.len()];
                 has_failed[next] = true;
+                let name = self.own_name(next).to_owned();
                 self.failures = Some(Box::new(Failures { has_failed, first: StepFailed { name, error } }));
             }
         }

@@ -31,7 +31,7 @@ fn others_end(bed: &Bed, first: &Handle, name: &str) -> Outcome {
     ensure!(failed.to_string().contains(&format!("task \"{name}\" failed")), "{failed}");
     for (task, its) in [(&kernel, "kernel"), (&function, "function")] {
         let error = task.wait().expect_err("a task before it has failed");
-        let Error::NotRun { task, fault } = &error else { return Err(Failure::new(format_args!("{error}"))) };
+        let Error::NotRun { task, fault, .. } = &error else { return Err(Failure::new(format_args!("{error}"))) };
         same("the task that did not run", task, &format!("\"{its}\""))?;
         same("because of", &fault.task, &format!("\"{name}\""))?;
     }
@@ -51,7 +51,8 @@ pub fn of_another_of_its_name(rig: &Rig) -> Outcome {
     let [first, then] = told.map(|told| told.expect_err("the first has failed"));
     ensure!(matches!(first, Error::Failed(_)), "{first}");
     ensure!(matches!(then, Error::NotRun { .. }), "it was not run: {then}");
-    Ok(())
+    let told = "task \"same\" was not run: task \"same\" failed: the file is empty";
+    same("why", &then.to_string().as_str(), &told)
 }
 
 pub fn of_a_launch(rig: &Rig) -> Outcome {

@@ -72,7 +72,8 @@ pub const ALL: &[(&str, Check)] = table! { named;
     rooms: are_waited_for in_vain not_inside none_to_come of_closed behind_many of_replays;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped
         started_beside_one_that_has_ended groups an_empty_group_ends_its_joins first_failure;
-    spans: keep_the_order come_after_others failures turns leave_urgent_tasks_between have_sync_points count_as_one;
+    spans: keep_the_order come_after_others failures failures_of_their_name turns leave_urgent_tasks_between
+        have_sync_points count_as_one;
     templates: arguments priorities failures refused turns;
     threads: ends_beside_a_long_function functions_may_wait submitting_ends submit_beside_each_other
         submit_from_everywhere;

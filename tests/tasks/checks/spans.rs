@@ -140,6 +140,26 @@ pub fn failures(rig: &Rig) -> Outcome {
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
+/// A replay has the name of its last step, whatever that is. If that step fails the replay has failed; if another one
+/// of that name fails it has not been run to its end.
+pub fn failures_of_their_name(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    for (name, fails) in [("last", 1), ("the \"last\"", 1), ("last", 0)] {
+        let mut recording = Recording::<()>::new();
+        let mut before = Vec::new();
+        for number in 0..2 {
+            let launch =
+                move |_: &mut Lane<'_>, &(): &()| if number == fails { Err("no luck".into()) } else { Ok(More::Done) };
+            before.push(recording.kernel(name, &before.clone(), launch));
+        }
+        let error = recording.finish()?.replay(&bed.tasks, ()).submit()?.wait().expect_err("a step fails");
+        let fault = error.fault().ok_or_else(|| Failure::new(&error))?;
+        same("the step", &fault.task, &format!("\"{name}\""))?;
+        same("whether it is the replay", &matches!(error, Error::Failed(_)), &(fails == 1))?;
+    }
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
 /// A step in the middle asks for another turn, and gets it in its lane, with the same arguments.
 pub fn turns(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;

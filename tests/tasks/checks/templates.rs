@@ -135,7 +135,7 @@ pub fn failures(rig: &Rig) -> Outcome {
     let behind = template.replay(&bed.tasks, 100).after(&bad).submit()?;
     good.wait()?;
     let error = bad.wait().expect_err("its first step fails");
-    let Error::NotRun { task, fault } = &error else { return Err(Failure::new(format_args!("{error}"))) };
+    let Error::NotRun { task, fault, .. } = &error else { return Err(Failure::new(format_args!("{error}"))) };
     same("the end of the replay", task, &"\"count\"".to_owned())?;
     ensure!(matches!(&fault.reason, Reason::Returned(told) if told == "a division by 0"), "{error}");
     ensure!(behind.wait().is_err(), "it comes after one that has failed");

@@ -93,7 +93,7 @@ pub fn a_lost_copy_of_a_replay_fails_its_step() -> Outcome {
         ensure!(replay.is_launched(), "it does not wait on the host");
         faulty.refuse(&["copy_htod_async", "launch"]);
         let error = replay.wait().expect_err("a copy is lost");
-        let Error::NotRun { fault, task } = &error else { return Err(Failure::new(error)) };
+        let Error::NotRun { fault, task, .. } = &error else { return Err(Failure::new(error)) };
         same("the end of the replay", task, &"\"kernel\"".to_owned())?;
         same("the step", &fault.task, &"\"bulk\"".to_owned())?;
         faulty.refuse(&[]);
