@@ -15,6 +15,8 @@ use crate::{archive, machine, read_text};
 pub const FOLDER: &str = "reports";
 /// Folders of `reports` that hold no runs: lists of mutants, and logs of the fuzzers.
 const OTHER_FOLDERS: [&str; 2] = ["mutants", "fuzz"];
+/// The part of a run that is its text.
+pub const TEXT: &str = "text";
 /// The header of a text has these lines in this order.
 const TEXT_HEADER: [&str; 5] = ["device", "driver", "commit", "product", "command"];
 
@@ -31,7 +33,7 @@ pub struct Stored {
     pub header: Header,
     /// Its measurements; none if it is text.
     pub rows: Vec<Value>,
-    /// The other parts of its JSON.
+    /// The other parts of its JSON, or its text as `TEXT`.
     pub rest: Map<String, Value>,
 }
 
@@ -156,7 +158,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Parts>, String> {
             Value::Array(list) => list.into_iter().map(parts).collect::<Result<Vec<_>, _>>()?,
             one => vec![parts(one)?],
         },
-        Some("txt") => vec![(text_header(text)?, Vec::new(), Map::new())],
+        Some("txt") => vec![(text_header(text)?, Vec::new(), Map::from_iter([(TEXT.to_owned(), text.into())]))],
         _ => return Err("neither JSON nor text".to_owned()),
     };
     if found.is_empty() {

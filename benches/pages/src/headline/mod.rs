@@ -4,6 +4,7 @@
 //! picture for each question and device. `--check` lists the places that differ from the stored runs.
 
 mod cells;
+mod compared;
 mod copies;
 #[cfg(test)]
 pub(crate) mod example;
@@ -30,13 +31,14 @@ use crate::{Mode, Outcome, read_text};
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
 /// All makers by name.
-const MAKERS: [(&str, Maker); 22] = [
+const MAKERS: [(&str, Maker); 23] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
     ("bench", copies::bench_table),
     ("burst-cost", front::burst_cost),
     ("call-cost", front::call_cost),
     ("close-to-idle", front::close_to_idle),
+    ("compared", compared::shown),
     ("distributions", pictures::shown),
     ("express", front::express),
     ("first-screen", first::table),
