@@ -212,6 +212,11 @@ impl Inner {
         }
     }
 
+    /// The process that has the layer's threads.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
     /// The driver underneath.
     #[must_use]
     pub fn driver(&self) -> &dyn Driver {

@@ -171,6 +171,7 @@ mod tests {
             ensure!(heap.statistics().blocks == 0, "it counts the parent's");
             heap.settle();
             drop((block, other, buffers));
+            ensure!(Heap::open_beside(&overtake, Space::Device, HeapOptions::default()).is_err(), "it has a heap");
             ensure!(heap.close().is_clean() && calls.calls() == before, "it has called the driver");
             Ok(())
         });
