@@ -67,6 +67,7 @@ impl Arrays {
 
     /// The same, with computations and transfers as tasks of this set.
     pub fn of(set: Tasks, options: ArrayOptions) -> Result<Arrays, Error> {
+        set.within().may_enter()?;
         let store = Arc::new(Store::open(set, &options)?);
         let door = Door { store: Arc::clone(&store), has_finished: false };
         Ok(Arrays { door: Some(Arc::new(door)), store })

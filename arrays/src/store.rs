@@ -130,9 +130,10 @@ mod tests {
     use crate::{Array, Arrays, discard, read, read_write};
 
     /// Nothing is done in the child of a fork, and all that it has goes.
-    fn is_refused(arrays: Arrays, array: Array<u32>) -> Outcome {
+    fn is_refused(dispatcher: &Dispatcher, arrays: Arrays, array: Array<u32>) -> Outcome {
         let guard = read(&array).freeze(0);
         let told = [
+            Arrays::open(dispatcher, ArrayOptions::default()).map(drop),
             guard.map(drop),
             arrays.array_of(&[1_u32]).map(drop),
             array.read().map(drop),
@@ -174,7 +175,7 @@ mod tests {
             let end = in_child(|| {
                 let (arrays, array, guard) = all.take().ok_or_else(|| Failure::new("it was taken"))?;
                 drop(guard);
-                is_refused(arrays, array)
+                is_refused(&dispatcher, arrays, array)
             });
             both.wait();
             end.unwrap_or_else(|failure| panic!("{failure}"));

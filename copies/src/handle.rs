@@ -104,6 +104,7 @@ impl CopyHandle {
     /// Waits until the copy has completed. Returns the error of the device, if there was one, and an error if a copy of
     /// the context could not be made (see [`crate::Statistics::lost`]).
     pub fn wait(&self) -> Result<()> {
+        self.stream.inner.may_enter()?;
         self.wait_for_landing().and_then(|()| self.stream.inner.records.standing.check())
     }
 

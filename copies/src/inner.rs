@@ -204,6 +204,19 @@ impl Inner {
         !self.process.is_this()
     }
 
+    /// Refuses the child of a fork.
+    pub fn may_enter(&self) -> Result<()> {
+        match self.is_of_parent() {
+            true => Err(Code::NOT_INITIALIZED.at("overtake").because("this process is the child of a fork")),
+            false => Ok(()),
+        }
+    }
+
+    /// The process that has the layer's threads.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
     /// The driver underneath.
     #[must_use]
     pub fn driver(&self) -> &dyn Driver {
@@ -246,9 +259,7 @@ impl Inner {
     /// Makes such a call in the layer's context: memory is allocated and freed by one. If the context has ended, the
     /// call is not made, nor is it in the child of a fork.
     pub fn beside_all<T>(&self, call: impl FnOnce(&dyn Driver) -> Result<T>) -> Result<T> {
-        if self.is_of_parent() {
-            return Err(Code::NOT_INITIALIZED.at("overtake").because("this process is the child of a fork"));
-        }
+        self.may_enter()?;
         let _blocking = self.blocking();
         self.context.call(call)
     }

@@ -28,7 +28,19 @@ struct Settling<B>(Arc<Shared<B>>);
 
 impl<B> Drop for Settling<B> {
     fn drop(&mut self) {
-        self.0.settle();
+        if self.0.may_enter().is_ok() {
+            self.0.settle();
+        }
+    }
+}
+
+impl<B> Drop for PipelineEnd<B> {
+    fn drop(&mut self) {
+        if self.shared.may_enter().is_err() {
+            // The peers and the buffers are the parent's.
+            self.seat.member.forsake();
+            std::mem::forget((self.seat.admitted.take(), Arc::clone(&self.shared)));
+        }
     }
 }
 
@@ -67,6 +79,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
     }
 
     pub async fn acquire_async<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
+        self.shared.may_enter()?;
         if self.shared.options.behind == Behind::Block && self.seat.member.acquired().is_none() {
             let acquired = self.seat.member.acquire_async().await;
             acquired.map_err(|error| self.shared.error(error, Side::Consumer))?;
@@ -77,6 +90,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
 
     /// The next stage if it is free. One that was acquired for a frame that was given up is still there.
     fn free(&mut self) -> Result<Option<Stage>, Error> {
+        self.shared.may_enter()?;
         if let Some(stage) = self.seat.member.acquired() {
             return Ok(Some(stage));
         }
@@ -169,6 +183,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
 
     /// The next frame that is not dropped, if it is there and may be admitted at once.
     fn look(&mut self) -> Result<Option<Claimed>, Error> {
+        self.shared.may_enter()?;
         if self.shared.options.admission.is_some() {
             return self.look_with_admission();
         }
@@ -234,5 +249,143 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
 
     fn filled<S>(&mut self, claimed: Claimed) -> Filled<'_, B, S> {
         Filled::new(&self.shared, &mut self.seat, claimed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::pin::pin;
+    use std::sync::Barrier;
+    use std::task::{Context, Poll, Waker};
+
+    use copies::{Options, Overtake};
+    use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
+    use overtake_tasks::task::{self, Tasks};
+    use stages::{Admission, Ring, Role};
+    use testkit::fixture::failure::{Outcome, ensure};
+    use testkit::fixture::forks::in_child;
+
+    use super::*;
+    use crate::monitor::Pipeline;
+    use crate::options::PipelineOptions;
+    use crate::owed::Owed;
+    use crate::record::PipelineStatistics;
+    use crate::sharing::Alone;
+
+    type End = PipelineEnd<u32>;
+
+    const PLACES: NonZeroU32 = NonZeroU32::new(4).expect("it is not 0");
+
+    /// A pipeline with one frame that is there, and its ends.
+    fn opened(tasks: &Tasks, admission: &Arc<Admission>, has_many: bool) -> (Arc<Shared<u32>>, End, End) {
+        let admission = (!has_many).then(|| Arc::clone(admission));
+        let options = PipelineOptions { admission, ..PipelineOptions::default() };
+        let ring = Ring::new(options.stages).unwrap();
+        let shared = Shared::new(tasks, options, vec![0; 4], Arc::clone(&ring), has_many).unwrap();
+        let shared = Arc::new(shared);
+        let ends = ring.members(&[Role::Producer, Role::Consumer]).unwrap().into_iter();
+        let [mut producer, consumer] =
+            <[End; 2]>::try_from(ends.map(|end| End::new(&shared, end)).collect::<Vec<_>>()).ok().unwrap();
+        producer.acquire::<Alone>().unwrap().unwrap().commit().unwrap();
+        (shared, producer, consumer)
+    }
+
+    /// Every call that gives a frame is refused.
+    fn is_refused(producer: &mut End, consumer: &mut End) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        let acquired = pin!(producer.acquire_async::<Alone>()).poll(&mut context).map_ok(drop);
+        let waited = pin!(consumer.wait_async::<Alone>()).poll(&mut context).map_ok(drop);
+        let futures = [acquired, waited].map(|told| if let Poll::Ready(told) = told { told } else { Ok(()) });
+        let told = [
+            producer.acquire::<Alone>().map(drop),
+            producer.try_acquire::<Alone>().map(drop),
+            producer.acquire_until::<Alone>(Nanos::ZERO).map(drop),
+            consumer.wait::<Alone>().map(drop),
+            consumer.try_wait::<Alone>().map(drop),
+            consumer.wait_until::<Alone>(Nanos::ZERO).map(drop),
+        ];
+        told.into_iter().chain(futures).all(|told| is_forked(&told))
+    }
+
+    fn is_forked(told: &Result<(), Error>) -> bool {
+        matches!(told, Err(Error::Task(task::Error::Forked)))
+    }
+
+    /// A frame of the producer's that is due when its tasks have ended, with a place of the admission.
+    fn owed(shared: &Arc<Shared<u32>>, producer: &mut End, admission: &Arc<Admission>) -> Owed<u32> {
+        std::mem::forget(producer.acquire::<Alone>().unwrap());
+        let (arrival, _admitted) = (Some(producer.seat.member.commit_later().unwrap()), admission.try_admit());
+        let (shared, side, work) = (Arc::clone(shared), Side::Producer, Vec::new());
+        Owed { shared, side, buffer: 1, position: 1, arrival, work, has_failed: false, _admitted }
+    }
+
+    /// The ends of a pipeline are refused, and go.
+    fn are_left(shared: &Arc<Shared<u32>>, mut producer: End, mut consumer: End) -> Outcome {
+        let (pipeline, tasks) = (Pipeline { shared: Arc::clone(shared) }, &shared.tasks);
+        ensure!(pipeline.statistics() == PipelineStatistics::default(), "it counts the parent's");
+        ensure!(pipeline.take_records().is_empty() && pipeline.take_record().is_none(), "it has the parent's");
+        let opened = Pipeline::open(tasks, PipelineOptions::default(), |_| Ok(0)).map(drop);
+        ensure!(is_forked(&opened), "it has opened one");
+        ensure!(is_refused(&mut producer, &mut consumer), "there is a frame");
+        let before = Arc::strong_count(shared);
+        drop((producer, consumer));
+        // Each end had two, of which one stays.
+        ensure!(Arc::strong_count(shared) == before - 2, "the buffers may go");
+        ensure!(shared.ring.members(&[Role::Producer, Role::Consumer]).is_err(), "its members have quit");
+        Ok(())
+    }
+
+    /// Another thread of the parent may have held any lock.
+    #[test]
+    fn the_child_of_a_fork_takes_no_lock() {
+        let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let (tasks, admission) = (Tasks::new(&dispatcher), Admission::new(PLACES));
+        let open = |has_many| opened(&tasks, &admission, has_many);
+        let [(one, mut p1, mut c1), (two, mut p2, mut c2), (three, mut p3, c3), (four, mut p4, mut c4)] =
+            [(); 4].map(|()| open(false));
+        let (five, p5, c5) = open(true);
+        let owed = owed(&three, &mut p3, &admission);
+        std::mem::forget(c4.wait::<Alone>().unwrap());
+        (0..2).for_each(|_| p4.acquire::<Alone>().unwrap().unwrap().commit().unwrap());
+        let mut in_hand = Some((
+            (p1.acquire::<Alone>().unwrap().unwrap(), c1.wait::<Alone>().unwrap()),
+            (p2.acquire::<Alone>().unwrap().unwrap(), c2.wait::<Alone>().unwrap()),
+        ));
+        let (mut all, all_shared) = (Some((owed, (p4, c4), (p5, c5))), [&one, &two, &three, &four, &five]);
+        let body = || {
+            let ((filling, mut filled), (mut other, released)) = in_hand.take().expect("they are there");
+            let (owed, fourth, fifth) = all.take().expect("they are there");
+            filled.note("child");
+            other.note("child");
+            other.captured_at(Nanos::ZERO);
+            ensure!(is_forked(&filling.commit()) && is_forked(&released.release()), "a frame has gone");
+            drop((filled, other, owed));
+            are_left(&four, fourth.0, fourth.1)?;
+            are_left(&five, fifth.0, fifth.1)?;
+            ensure!(admission.try_admit().is_none(), "a place has been given back");
+            Ok(())
+        };
+        let meet = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| Shared::with_books(&all_shared, &|| (meet.wait(), meet.wait())));
+            meet.wait();
+            let end = in_child(body);
+            meet.wait();
+            end.unwrap_or_else(|failure| panic!("{failure}"));
+        });
+        drop(c3);
+    }
+
+    impl Shared<u32> {
+        /// Runs `body` with the books of all of these.
+        fn with_books<T>(all: &[&Arc<Shared<u32>>], body: &dyn Fn() -> T) -> T {
+            match all {
+                [] => body(),
+                [first, others @ ..] => first.book(|_| Shared::with_books(others, body)),
+            }
+        }
     }
 }

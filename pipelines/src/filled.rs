@@ -73,7 +73,7 @@ impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
     /// Notes the time under this name in the frame's record.
     pub fn note(&mut self, name: &'static str) {
         let now = self.shared.now();
-        self.shared.book(|book| book.note(self.claimed.buffer, name, now));
+        self.shared.book_here(|book| book.note(self.claimed.buffer, name, now));
     }
 
     /// Submits a task that uses the frame, at the frame's priority, after the tasks that were handed over with it. The
@@ -102,6 +102,7 @@ impl<'c, B: Send + Sync + 'static, S> Filled<'c, B, S> {
 
     fn finish(&mut self, has_failed: bool) -> Result<(), Error> {
         self.is_done = true;
+        self.shared.may_enter()?;
         let _admitted = self.seat.admitted.take();
         let Claimed { stage, buffer, .. } = self.claimed;
         let mut work = std::mem::take(&mut self.work);

@@ -68,13 +68,13 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
 
     /// Sets the time of its capture, which otherwise is when its stage was acquired.
     pub fn captured_at(&mut self, at: Nanos) {
-        self.shared.book(|book| book.captured(self.buffer, at));
+        self.shared.book_here(|book| book.captured(self.buffer, at));
     }
 
     /// Records the current time under this name in the frame's record.
     pub fn note(&mut self, name: &'static str) {
         let now = self.shared.now();
-        self.shared.book(|book| book.note(self.buffer, name, now));
+        self.shared.book_here(|book| book.note(self.buffer, name, now));
     }
 
     /// Submits a task that is part of the frame, such as its upload, at the frame's priority (PL-12).
@@ -110,6 +110,7 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
 
     fn finish(&mut self, is_handed_over: bool) -> Result<(), Error> {
         self.is_done = true;
+        self.shared.may_enter()?;
         let Some(stage) = self.place()? else { return Ok(()) };
         let (now, work) = (self.shared.now(), std::mem::take(&mut self.work));
         let handed_over = if is_handed_over { work.clone() } else { Vec::new() };
@@ -182,7 +183,7 @@ impl<'p, B: Send + Sync + 'static, S> Filling<'p, B, S> {
 
 impl<B: Send + Sync + 'static, S> Drop for Filling<'_, B, S> {
     fn drop(&mut self) {
-        if self.is_done {
+        if self.is_done || self.shared.may_enter().is_err() {
             return;
         }
         match self.stage {

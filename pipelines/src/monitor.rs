@@ -17,7 +17,7 @@ use crate::shared::Shared;
 
 /// A FIFO of frames between two threads or sets of tasks, seen from outside: its counters and records.
 pub struct Pipeline<B> {
-    shared: Arc<Shared<B>>,
+    pub(crate) shared: Arc<Shared<B>>,
 }
 
 /// A pipeline and its two ends.
@@ -67,6 +67,7 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         make: impl FnMut(u8) -> Result<B, Error>,
         has_many: bool,
     ) -> Result<Pipeline<B>, Error> {
+        tasks.within().may_enter()?;
         let stages = options.stages;
         // One more buffer than stages needs a number too.
         if stages == u8::MAX {
@@ -80,19 +81,19 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
     /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> PipelineStatistics {
-        self.shared.book(|book| book.statistics)
+        self.shared.book_here(|book| book.statistics)
     }
 
     /// Takes the records of the frames that have ended since the last call, in the order in which they ended.
     #[must_use]
     pub fn take_records(&self) -> Vec<FrameRecord> {
-        self.shared.book(|book| book.records.drain(..).collect())
+        self.shared.book_here(|book| book.records.drain(..).collect())
     }
 
     /// Takes only the oldest record. The others are kept, as many as the options say.
     #[must_use]
     pub fn take_record(&self) -> Option<FrameRecord> {
-        self.shared.book(|book| book.records.pop_front())
+        self.shared.book_here(|book| book.records.pop_front())
     }
 }
 

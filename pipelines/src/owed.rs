@@ -57,6 +57,10 @@ impl<B: Send + Sync + 'static> Owed<B> {
 
 impl<B> Drop for Owed<B> {
     fn drop(&mut self) {
+        if self.shared.may_enter().is_err() {
+            std::mem::forget((self.arrival.take(), self._admitted.take(), Arc::clone(&self.shared)));
+            return;
+        }
         let failed = self.work.iter().find_map(|task| match task.outcome() {
             Some(Ok(())) => None,
             Some(Err(error)) => Some(error),

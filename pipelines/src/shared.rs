@@ -46,6 +46,17 @@ impl<B> Shared<B> {
         self.tasks.within().driver().host().now()
     }
 
+    /// Refuses the child of a fork, where another thread of the parent may have held any lock: each call asks first.
+    #[inline]
+    pub fn may_enter(&self) -> Result<(), task::Error> {
+        self.tasks.within().may_enter()
+    }
+
+    /// The same as [`Shared::book`] for a caller that has not asked. In the child of a fork it does nothing.
+    pub fn book_here<T: Default>(&self, step: impl FnOnce(&mut Book) -> T) -> T {
+        self.may_enter().map_or_else(|_| T::default(), |()| self.book(step))
+    }
+
     /// A step of the book. No driver call and no code of others runs inside.
     pub fn book<T>(&self, step: impl FnOnce(&mut Book) -> T) -> T {
         step(&mut lock(&self.book))
@@ -64,7 +75,7 @@ impl<B> Shared<B> {
         let own = self.options.priority;
         let Some(within) = self.options.raise_within else { return own };
         let now = self.now();
-        let is_near = self.book(|book| book.left(buffer, now)).is_some_and(|left| left <= within);
+        let is_near = self.book_here(|book| book.left(buffer, now)).is_some_and(|left| left <= within);
         let next = Priority::new(own.get().saturating_add(1)).filter(|_| is_near);
         next.filter(|next| *next <= self.tasks.within().layers()[0].priorities().highest()).unwrap_or(own)
     }
@@ -91,9 +102,6 @@ impl<B> Shared<B> {
         failed: Side,
         call: impl FnOnce(&InHost<'_>) -> Result<T, stages::Error>,
     ) -> Result<T, Error> {
-        if !self.tasks.within().is_here() {
-            return Err(task::Error::Forked.into());
-        }
         self.tasks.within().awaited(|host| call(&InHost(host))).map_err(|error| self.error(error, failed))
     }
 

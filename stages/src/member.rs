@@ -232,6 +232,12 @@ impl Member {
         Ok(ring.leave())
     }
 
+    /// Leaves the ring to another process: the caller is in the child of a fork, and the peers are the parent's. From
+    /// now on all calls are refused, and no peer is told, when it is dropped either.
+    pub fn forsake(&mut self) {
+        self.has_quit = true;
+    }
+
     pub(crate) fn free_goal(&self) -> Goal<'_> {
         Goal { side: &self.ring.consumed, stage: self.head.index, round: self.head.round.other() }
     }

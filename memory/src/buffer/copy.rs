@@ -84,6 +84,8 @@ impl<T: Pod> BufferCopy<T> {
         // Not dropped if the wait panics.
         let Some(buffers) = self.buffers.take().map(ManuallyDrop::new) else { return Ok(None) };
         let inner = Arc::clone(buffers.1.inner());
+        // In the child of a fork the copy is the parent's, and so are the buffers.
+        inner.may_enter()?;
         // The calling thread may have another context, or none.
         match inner.at_home(|| self.handle.wait()) {
             Ok(()) => Ok(Some(ManuallyDrop::into_inner(buffers))),
@@ -97,6 +99,7 @@ impl<T: Pod> BufferCopy<T> {
 
 /// Refuses copies whose end could not be waited for, and those that would leave their memory.
 fn check<T: Pod>(stream: &PriorityStream, pinned: &PinnedBuffer<T>, device: &DeviceBuffer<T>) -> Result<()> {
+    stream.inner().may_enter()?;
     let refused = |code: Code, detail: String| Err(code.at("overtake buffer copy").because(detail));
     if pinned.len() != device.len() {
         let detail = format!("{} elements in pinned memory, and {} on the device", pinned.len(), device.len());
@@ -134,5 +137,40 @@ impl<T: Pod> Drop for BufferCopy<T> {
 impl<T: Pod> fmt::Debug for BufferCopy<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BufferCopy").field("handle", &self.handle).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use copies::{Options, Overtake, Priority};
+    use testkit::fixture::failure::ensure;
+    use testkit::fixture::faulty::Faulty;
+    use testkit::fixture::forks::in_child;
+
+    use super::*;
+
+    /// Another thread of the parent may have held a lock of the driver's, and the copies are the parent's.
+    #[test]
+    fn the_child_of_a_fork_leaves_copies_under_way_alone() {
+        let gpu: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let calls = Faulty::new(&gpu, Code::UNKNOWN);
+        let driver: Arc<dyn hal::Driver> = Arc::clone(&calls) as _;
+        let overtake = Overtake::open(&driver, hal::Device(0), Options::default()).unwrap();
+        let stream = overtake.stream(Priority::LOWEST).unwrap();
+        let device = DeviceBuffer::<u8>::new(&overtake, 1 << 20).unwrap();
+        let pinned = || PinnedBuffer::new(&overtake, 1 << 20).unwrap();
+        let [first, second, third] = [(); 3].map(|()| pinned().copy_to(&device, &stream).unwrap());
+        let mut all = Some((first, second, pinned()));
+        let end = in_child(|| {
+            let before = calls.calls();
+            let (first, second, pinned) = all.take().expect("the child has taken nothing before");
+            ensure!(first.handle().wait().is_err() && first.wait().is_err(), "it has waited");
+            drop(second);
+            ensure!(pinned.copy_to(&device, &stream).is_err(), "it has copied");
+            ensure!(calls.calls() == before, "it has called the driver");
+            Ok(())
+        });
+        end.unwrap_or_else(|failure| panic!("{failure}"));
+        third.wait().unwrap();
     }
 }

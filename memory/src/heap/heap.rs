@@ -143,6 +143,7 @@ impl fmt::Debug for Pause<'_> {
 mod tests {
     use copies::Options;
     use testkit::fixture::failure::ensure;
+    use testkit::fixture::faulty::Faulty;
     use testkit::fixture::forks::in_child;
 
     use super::*;
@@ -151,23 +152,27 @@ mod tests {
     /// Another thread of the parent may have held the lock of the books.
     #[test]
     fn the_child_of_a_fork_takes_nothing_and_gives_nothing_back() {
-        let gpu = softgpu::SoftGpu::builder().build();
-        let driver: Arc<dyn hal::Driver> = Arc::new(gpu.clone());
+        let gpu: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        // The child counts calls by an atomic: a thread of the layer may have had the software GPU's lock.
+        let calls = Faulty::new(&gpu, hal::Code::UNKNOWN);
+        let driver: Arc<dyn hal::Driver> = Arc::clone(&calls) as _;
         let overtake = Overtake::open(&driver, hal::Device(0), Options::default()).unwrap();
         let heap = Heap::open_beside(&overtake, Space::Device, HeapOptions::default()).unwrap();
         let blocks = [(); 2].map(|()| heap.alloc(1000, 1, "test").unwrap());
         let buffers = (DeviceBuffer::<u8>::new(&overtake, 8).unwrap(), PinnedBuffer::<u8>::new(&overtake, 8).unwrap());
-        let (shared, live) = (Arc::clone(&heap.shared), gpu.live());
+        let shared = Arc::clone(&heap.shared);
         let mut all = Some((heap, blocks, buffers));
         let book = shared.book().unwrap();
         let end = in_child(|| {
+            let before = calls.calls();
             let (heap, [mut block, other], buffers) = all.take().expect("the child has taken nothing before");
             ensure!(heap.alloc(1, 1, "child").is_err() && heap.reserve(1 << 40).is_err(), "it has memory");
             ensure!(heap.pause().trim(0).is_err() && block.realloc(10).is_err(), "it has the parent's");
             ensure!(heap.statistics().blocks == 0, "it counts the parent's");
             heap.settle();
             drop((block, other, buffers));
-            ensure!(heap.close().is_clean() && gpu.live() == live, "it has freed what is the parent's");
+            ensure!(Heap::open_beside(&overtake, Space::Device, HeapOptions::default()).is_err(), "it has a heap");
+            ensure!(heap.close().is_clean() && calls.calls() == before, "it has called the driver");
             Ok(())
         });
         drop(book);

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use hal::Result;
 use hal::locks::lock;
-use hal::{Code, Result};
 
 use crate::heap::book::{Book, Place, Request, Taken};
 use crate::heap::source::Source;
@@ -78,10 +78,7 @@ impl Shared {
     /// The books, for a few statements. In the child of a fork another thread may have had them: there is nothing to
     /// take, and nothing goes.
     pub(super) fn book(&self) -> Result<MutexGuard<'_, Book>> {
-        match self.source.is_of_parent() {
-            true => Err(Code::NOT_INITIALIZED.at("overtake heap").because("this process is the child of a fork")),
-            false => Ok(lock(&self.book)),
-        }
+        self.source.may_enter().map(|()| lock(&self.book))
     }
 
     pub(super) fn statistics(&self) -> HeapStatistics {

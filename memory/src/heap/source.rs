@@ -44,17 +44,19 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn new(context: &CudaContext, layer: Option<&Overtake>, space: Space) -> Result<Source> {
+        let process = layer.map_or_else(Process::this, |layer| layer.inner().process());
+        may_enter(process)?;
         let stream = match space {
             Space::Device => Some(context.call(|driver| driver.stream_create(StreamFlags::NON_BLOCKING, 0))?),
             _ => None,
         };
         let layer = layer.map(|layer| Arc::clone(layer.inner()));
-        Ok(Source { space, context: context.clone(), layer, stream, process: Process::this() })
+        Ok(Source { space, context: context.clone(), layer, stream, process })
     }
 
-    /// Whether the caller is in the child of a fork: there the memory is the parent's.
-    pub(super) fn is_of_parent(&self) -> bool {
-        !self.process.is_this()
+    /// Refuses the child of a fork: there the memory is the parent's.
+    pub(super) fn may_enter(&self) -> Result<()> {
+        may_enter(self.process)
     }
 
     pub(super) fn space(&self) -> Space {
@@ -162,11 +164,18 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        if let Some(stream) = self.stream.filter(|_| !self.is_of_parent()) {
+        if let Some(stream) = self.stream.filter(|_| self.may_enter().is_ok()) {
             let destroy = || self.context.call(|driver| driver.stream_destroy(stream));
             // A second error means that the context is gone, and with it the stream.
             let _ = destroy().or_else(|error| self.context.validity().map_err(|_| error).and_then(|()| destroy()));
         }
+    }
+}
+
+fn may_enter(process: Process) -> Result<()> {
+    match process.is_this() {
+        true => Ok(()),
+        false => Err(Code::NOT_INITIALIZED.at("overtake heap").because("this process is the child of a fork")),
     }
 }
 

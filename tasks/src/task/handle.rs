@@ -44,6 +44,8 @@ impl Handle {
     }
 
     pub(crate) fn shared(&self) -> Result<Arc<Shared>, Error> {
+        #[cfg(all(test, not(loom)))]
+        tests::meanwhile(self);
         self.outcome.home().upgrade().and_then(|home| home.downcast().ok()).ok_or(Error::Closed { task: None })
     }
 
@@ -79,8 +81,8 @@ impl Handle {
     /// Whether all work of the task has been submitted, or its function has run.
     #[must_use]
     pub fn is_launched(&self) -> bool {
-        let stage = || Some(self.shared().ok()?.enter_here().ok()?.graph.stage(self.node));
-        self.is_done() || matches!(stage(), Some(Stage::Launched | Stage::Ended))
+        let stage = || Ok(self.shared()?.enter_here()?.graph.stage(self.node));
+        self.outcome_or(stage).map_or_else(|stage| matches!(stage, Ok(Stage::Launched | Stage::Ended)), |_| true)
     }
 
     /// Whether the task has ended.
@@ -139,9 +141,14 @@ impl Handle {
             return Ok(outcome);
         }
         let answer = ask();
+        self.outcome_again().ok_or(answer)
+    }
+
+    /// The outcome, looked at again after the dispatcher has been asked.
+    fn outcome_again(&self) -> Option<Result<(), Error>> {
         // A failed `upgrade` orders nothing by itself.
         fence(Ordering::Acquire);
-        self.outcome.get().ok_or(answer)
+        self.outcome.get()
     }
 
     /// The task as errors name it.
@@ -159,10 +166,14 @@ impl Handle {
         if let Some(label) = kept() {
             return Ok(label);
         }
-        let shared = self.shared().map_err(|_| "(of a dispatcher that is closed)")?;
-        let held = shared.enter_here().map_err(|_| "(of another process)")?;
-        // It may have ended meanwhile.
-        Ok(kept().unwrap_or_else(|| held.graph.label(self.node)))
+        let ask = || {
+            let shared = self.shared().map_err(|_| "(of a dispatcher that is closed)")?;
+            let held = shared.enter_here().map_err(|_| "(of another process)")?;
+            Ok(held.graph.label(self.node))
+        };
+        let answer = ask();
+        // It may have ended meanwhile: then the dispatcher may not know it any more, or know another one by its number.
+        self.outcome_again().and_then(|_| kept()).map_or(answer, Ok)
     }
 
     /// The refusal names this task, if that has ended: the dispatcher does not know it any more, or knows another one
@@ -211,7 +222,11 @@ impl Handle {
             // A task that fails gives its references back.
             return Ok(());
         }
-        self.shared()?.release(self.node).map_err(|error| self.naming(error))
+        match self.shared().and_then(|shared| shared.release(self.node)) {
+            // It has failed meanwhile.
+            Err(_) if matches!(self.outcome_again(), Some(Err(_))) => Ok(()),
+            released => released.map_err(|error| self.naming(error)),
+        }
     }
 
     /// Cancels the task if it has not started: it ends as not run ([`Error::NotRun`]), as do the tasks that were
@@ -241,7 +256,11 @@ impl Handle {
         if self.is_done() {
             return Ok(false);
         }
-        let shared = self.shared()?;
+        let shared = match self.shared() {
+            // It has ended meanwhile.
+            Err(_) if self.outcome_again().is_some() => return Ok(false),
+            shared => shared?,
+        };
         let mut held = shared.enter_here()?;
         let may = held.bodies.get(self.node).is_some_and(|body| body.work.is_whole());
         let is_cancelled = may && held.graph.can_give_up(self.node);
@@ -310,9 +329,47 @@ impl fmt::Debug for Handle {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::cell::Cell;
     use std::sync::Weak;
 
     use super::*;
+
+    thread_local! {
+        /// The end of the task that this thread asks a dispatcher for next.
+        static ENDS: Cell<Option<Result<(), Error>>> = const { Cell::new(None) };
+    }
+
+    /// A handle is about to ask for its dispatcher: its task may end in between.
+    pub(super) fn meanwhile(handle: &Handle) {
+        let Some(end) = ENDS.take() else { return };
+        handle.outcome.keep_name("late");
+        match end {
+            Ok(()) => handle.outcome.set_done(),
+            Err(error) => handle.outcome.set_failed(error),
+        };
+    }
+
+    /// A task that ends while a call asks for its dispatcher, which has been closed then.
+    fn ends(end: Result<(), Error>) -> Handle {
+        let home: crate::work::outcome::Home = Weak::<()>::new();
+        ENDS.set(Some(end));
+        Handle::new(NodeId::NONE, Outcome::new(&home))
+    }
+
+    #[test]
+    fn calls_beside_the_end_of_a_task_answer_as_after_it() {
+        let failed = || Err(Error::Stuck { task: String::new() });
+        let told = [
+            ends(Ok(())).is_launched(),
+            ends(Ok(())).name().contains("late"),
+            // A task that fails gives its references back.
+            ends(failed()).release().is_ok(),
+            matches!(ends(Ok(())).cancel(), Ok(false)),
+            matches!(ends(failed()).cancel(), Ok(false)),
+        ];
+        assert_eq!(told, [true; 5]);
+        assert!(matches!(ends(Ok(())).release(), Err(Error::Closed { .. })), "one that ends well had none to give");
+    }
 
     #[test]
     fn an_end_goes_before_the_refusal_of_a_dispatcher_that_is_closed_meanwhile() {
