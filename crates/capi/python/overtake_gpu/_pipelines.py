@@ -191,14 +191,18 @@ class _End(calls.Owner):
             return self._take(name, timeout, is_filling)
 
     def _free_lost(self, is_filling):
-        """Ctrl-C may have come between the library's call and the program, or in the end of a block."""
-        if self._taken is not None and not any(reference() for reference in self._taken):
+        """Ctrl-C may have come between the library's call and the program, or in the end of a frame."""
+        if self._taken is None:
+            return
+        there = [each for each in (reference() for reference in self._taken) if each is not None]
+        if not any(getattr(each, "_is_open", True) for each in there):
             # It is refused if no frame is in hand.
             calls.functions["pipeline_give_up" if is_filling else "pipeline_release"](self._handle)
+            self._taken = None
 
     def _take(self, name, timeout, is_filling):
         self._free_lost(is_filling)
-        found, self._taken = _Frame(ctypes.sizeof(_Frame)), ()
+        found, self._taken = _Frame(ctypes.sizeof(_Frame)), self._taken or ()
         for left_ns, is_last in calls.slices(timeout):
             try:
                 calls.call(name, self._handle, left_ns, ctypes.byref(found))

@@ -212,6 +212,9 @@ class Pipelines(WithDispatcher):
         self.assertEqual(line.statistics()["given_up"], 1)
         seen = line.producer.acquire().bytes
         self.assertEqual(line.statistics()["given_up"], 2)
+        for timeout in (0, 0.001, 0):  # a refusal leaves it as it is
+            self.assertRaisesRegex(overtake_gpu.Error, "in hand: .* before the next", line.producer.acquire, timeout)
+        self.assertRaises(ValueError, line.producer.acquire, math.nan)
         self.assertRaisesRegex(overtake_gpu.Error, "in hand: .* before the next", line.producer.acquire, 0)
         del seen
         frame = line.producer.acquire(0)
@@ -238,6 +241,23 @@ class Pipelines(WithDispatcher):
                 end(frame)
             with line.producer.acquire(0) as frame:
                 frame.give_up()
+
+    def test_a_frame_whose_end_is_interrupted_is_lost(self):
+        line, call = self.line(), _calls.call
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        for behind in (False, True):
+            frame = line.producer.acquire()
+            _calls.call = (lambda *each: (call(*each), interrupted())) if behind else interrupted
+            try:
+                self.assertRaises(KeyboardInterrupt, frame.give_up)
+            finally:
+                _calls.call = call
+            with line.producer.acquire(0) as other:  # though the program has the object of the first one
+                other.give_up()
+        self.assertEqual(line.statistics()["given_up"], 4)
 
     def test_a_frame_keeps_what_it_needs(self):
         line = self.line()
