@@ -70,7 +70,7 @@ impl Store {
     fn leave_accesses(&self) -> Result<(), Error> {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
-        let left = self.guards.leave_asked();
+        let left = self.guards.leave_asked(&mut held);
         left.iter().for_each(|leave| leave(&mut held));
         held.collect();
         shared.pump(held);
@@ -82,7 +82,7 @@ impl Store {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
         // Guards keep their bytes as long as they are open.
-        let guards = self.guards.nodes(false);
+        let guards = self.guards.nodes(&mut held, false);
         let mut stuck = held.graph().all_behind(guards.iter().copied());
         let guards = BTreeSet::from_iter(guards);
         for (node, _) in held.pending_of(&self.tasks) {
@@ -155,7 +155,7 @@ impl Store {
         mode: Mode,
         after: &[Node],
     ) -> bool {
-        let own = self.guards.nodes(true);
+        let own = self.guards.nodes(held, true);
         if own.is_empty() {
             return false;
         }
@@ -174,7 +174,7 @@ impl Store {
             let mut held = shared.enter()?;
             // With the lock both are of the same tasks.
             let pending = tasks.pending();
-            if pending <= self.guards.pending() {
+            if pending <= self.guards.pending(&mut held) {
                 return Ok(());
             }
             held.flush();

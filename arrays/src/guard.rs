@@ -224,19 +224,45 @@ mod tests {
     use std::sync::Arc;
 
     use copies::{Options, Overtake};
+    use overtake_memory::buffer::PinnedBuffer;
     use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
 
     use super::*;
     use crate::record::Node;
-    use crate::{ArrayOptions, Arrays, discard, read_write};
+    use crate::{ArrayOptions, Arrays, discard, read_write, write};
 
-    /// However many are left beside one that stays open.
-    #[test]
-    fn accesses_that_are_left_leave_no_copies() {
+    fn arrays() -> (Arc<Overtake>, Dispatcher, Arrays) {
         let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
         let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
         let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
         let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
+        (overtake, dispatcher, arrays)
+    }
+
+    /// The thread that ends it takes it off the list later: an end of the arrays meanwhile must not lose what is behind.
+    #[test]
+    fn an_access_that_has_just_ended_is_not_open() {
+        let (overtake, _dispatcher, arrays) = arrays();
+        let adopted = arrays.adopt(PinnedBuffer::<u32>::new(&overtake, 1).unwrap()).unwrap();
+        let before = arrays.host("before", (discard(&adopted),), |_| Ok(())).held().submit().unwrap();
+        let access = write(&adopted).open_at(Location::Device(0)).unwrap();
+        let store = &adopted.record.store;
+        let mut held = store.tasks.within().enter().unwrap();
+        let [node] = store.guards.nodes(&mut held, false)[..] else { panic!("one access is open") };
+        held.graph().release(node).unwrap();
+        assert!(held.graph().stage(node) == graph::Stage::Waiting, "it ends when its elements are there");
+        assert_eq!((store.guards.nodes(&mut held, false), store.guards.pending(&mut held)), (Vec::new(), 0));
+        assert!(store.guards.leave_asked(&mut held).is_empty(), "it would be released again");
+        drop(held);
+        drop(access);
+        before.release().unwrap();
+        arrays.wait().unwrap();
+    }
+
+    /// However many are left beside one that stays open.
+    #[test]
+    fn accesses_that_are_left_leave_no_copies() {
+        let (_overtake, _dispatcher, arrays) = arrays();
         let array = arrays.array_of(&[1_u32]).unwrap();
         for way in [discard::<u32>, read_write::<u32>] {
             let mut open = way(&array).open_at(Location::Host).unwrap();

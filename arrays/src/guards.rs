@@ -35,9 +35,9 @@ pub(super) struct Asked {
 pub(super) type Leave = Box<dyn Fn(&mut Held<'_>) + Send>;
 
 impl Open {
-    /// Tasks wait for the program.
-    fn is_pending(&self) -> bool {
-        !self.is_left && !self.node.is_done()
+    /// Tasks wait for the program. One that it has just ended is no such guard any more, though it is here still.
+    fn is_pending(&self, held: &mut Held<'_>) -> bool {
+        !self.is_left && !self.node.is_done() && held.graph().held(self.node.node()) > 0
     }
 }
 
@@ -67,14 +67,14 @@ impl Guards {
 
     /// Leaves those that keep results back or whose bytes do not come: the program has never had them, so nothing is
     /// lost. With that lock held too: the caller calls what it gets, and drops it without the lock.
-    pub fn leave_asked(&self) -> Vec<Leave> {
+    pub fn leave_asked(&self, held: &mut Held<'_>) -> Vec<Leave> {
         let mut open = hal::locks::lock(&self.0);
         let leave = |open: &mut Open| {
             let asked = open.asked.take_if(|asked| asked.keeps_back || asked.there.has_failed())?;
             open.is_left = true;
             Some(asked.leave)
         };
-        open.iter_mut().filter(|open| open.is_pending()).filter_map(leave).collect()
+        open.iter_mut().filter(|open| open.is_pending(held)).filter_map(leave).collect()
     }
 
     /// Another thread may drop the guard.
@@ -91,9 +91,9 @@ impl Guards {
     }
 
     /// Those that have not ended; of those that this thread has opened, if asked.
-    pub fn nodes(&self, are_own: bool) -> Vec<NodeId> {
+    pub fn nodes(&self, held: &mut Held<'_>, are_own: bool) -> Vec<NodeId> {
         let (open, this) = (hal::locks::lock(&self.0), current().id());
-        let asked = open.iter().filter(|open| open.is_pending() && (!are_own || open.thread == this));
+        let asked = open.iter().filter(|open| (!are_own || open.thread == this) && open.is_pending(held));
         asked.map(|open| open.node.node()).collect()
     }
 
@@ -106,8 +106,8 @@ impl Guards {
     }
 
     /// So many of their nodes have not ended.
-    pub fn pending(&self) -> u64 {
-        hal::locks::lock(&self.0).iter().filter(|open| open.is_pending()).count() as u64
+    pub fn pending(&self, held: &mut Held<'_>) -> u64 {
+        hal::locks::lock(&self.0).iter().filter(|open| open.is_pending(held)).count() as u64
     }
 }
 
