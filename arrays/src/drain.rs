@@ -123,6 +123,7 @@ impl Store {
         let mut held = shared.enter()?;
         let is_behind = |bytes: &Range<u64>| self.is_behind_own(&mut held, record, bytes, Mode::ReadWrite, &[]);
         let mut is_open = partials.iter().any(is_behind);
+        is_open |= self.guards.have_lent(&mut held, record.data);
         shared.pump(held);
         if !is_open {
             record.settle("write back", Priority::LOWEST)?;

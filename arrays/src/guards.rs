@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::thread::{ThreadId, current};
 
-use graph::NodeId;
+use graph::{DataId, NodeId};
 use overtake_tasks::task::{Error, Fault, Handle, Reason};
 use overtake_tasks::within::Held;
 
@@ -18,6 +18,8 @@ struct Open {
     /// It stays in that thread, which alone can drop it: the bytes of its array.
     stays: Option<u64>,
     asked: Option<Asked>,
+    /// Adopted memory at home that a section writes: the results come with its end.
+    lent: Vec<DataId>,
     /// The end of the arrays has left it: the program never has its bytes.
     is_left: bool,
 }
@@ -49,8 +51,22 @@ impl Guards {
     /// The node is that of a guard of the calling thread from now on. With the dispatcher's lock held, as it is
     /// appended.
     pub fn add(&self, node: &Handle, stays: Option<u64>, asked: Option<Asked>) {
-        let open = Open { node: node.clone(), thread: current().id(), stays, asked, is_left: false };
+        self.push(node, stays, asked, Vec::new());
+    }
+
+    /// The same of a section, with the adopted memory that it writes at home.
+    pub fn add_section(&self, node: &Handle, lent: Vec<DataId>) {
+        self.push(node, None, None, lent);
+    }
+
+    fn push(&self, node: &Handle, stays: Option<u64>, asked: Option<Asked>, lent: Vec<DataId>) {
+        let open = Open { node: node.clone(), thread: current().id(), stays, asked, lent, is_left: false };
         hal::locks::lock(&self.0).push(open);
+    }
+
+    /// Whether a section that is open has this adopted memory. With that lock held too.
+    pub fn have_lent(&self, held: &mut Held<'_>, data: DataId) -> bool {
+        hal::locks::lock(&self.0).iter().any(|open| open.lent.contains(&data) && open.is_pending(held))
     }
 
     /// The program has the bytes. With that lock held too.

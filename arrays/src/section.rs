@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graph::{Location, Mode, NodeId, Priority, Refused, Validity};
+use graph::{DataId, Location, Mode, NodeId, Priority, Refused, Validity};
 use hal::DevicePtr;
 use overtake_tasks::task::{Error, Fault, Handle, Reason};
 use overtake_tasks::within::Held;
@@ -108,6 +108,12 @@ pub struct Section {
     outer: Arc<Store>,
 }
 
+/// The adopted memory that a section writes where it is at home.
+fn written_at_home(asked: &Submission<'_>) -> Vec<DataId> {
+    let is_home = |claim: &&Claim| hal::locks::lock(&claim.record.state).home() == Some(asked.place);
+    asked.claims.iter().filter(|claim| claim.mode.is_write()).filter(is_home).map(|claim| claim.record.data).collect()
+}
+
 impl Section {
     /// The two nodes that it is to the others: the first ends when its bytes are there, the second with it.
     fn begin(asked: &Submission<'_>) -> Result<(Section, Memory), Error> {
@@ -120,7 +126,7 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add(&node, None, None);
+            asked.store.guards.add_section(&node, written_at_home(asked));
             Ok((there, node, begun.memory))
         });
         held.rank_others_as(None);

@@ -157,6 +157,23 @@ pub fn waits_for_other_threads(rig: &Rig) -> Outcome {
     has(bed, Arc::into_inner(adopted).ok_or_else(|| Failure::new("the thread has ended"))?, 2.0)
 }
 
+/// A section that writes memory where it is at home brings the results with its own end.
+pub fn is_told_of_a_section_at_home(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let adopted = adopt(&bed)?;
+    let (section, (inside,)) = bed.arrays.section("at home", (write(&adopted),)).on_host().open()?;
+    let fill = section.host("fill", (discard(&inside),), |(all,): (&mut [f32],)| {
+        all.fill(2.0);
+        Ok(())
+    });
+    fill.submit()?;
+    contains(bed.arrays.clone().finish(), "is open")?;
+    section.end()?;
+    drop(inside);
+    bed.arrays.clone().finish()?;
+    has(bed, adopted, 2.0)
+}
+
 /// What reductions have added comes behind an access that this thread has: it is told of that at once, and loses none.
 pub fn is_told_of_reductions_behind_an_access(rig: &Rig) -> Outcome {
     let (bed, host) = (bed::open(rig)?, rig.driver().host());

@@ -55,8 +55,8 @@ pub const ALL: &[(&str, Check)] = table! { named;
         is_told_behind_one_without_memory waits_for_room not_in_a_function of_closed each_of_many_is_told
         beside_a_section_that_is_lost;
     end_beside: is_told_of_what_an_access_would_hide brings_what_came_for_no_access is_told_of_what_does_not_come
-        of_many waits_for_other_threads is_told_of_reductions_behind_an_access leaves_those_behind_an_access
-        of_random_programs;
+        of_many waits_for_other_threads is_told_of_a_section_at_home is_told_of_reductions_behind_an_access
+        leaves_those_behind_an_access of_random_programs;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;
     full: is_waited_for is_waited_for_in_vain not_inside ends_a_section_at_once;
