@@ -239,7 +239,7 @@ mod tests {
         (overtake, dispatcher, arrays)
     }
 
-    /// The thread that ends it takes it off the list later: an end of the arrays meanwhile must not lose what is behind.
+    /// Its thread takes it off the list later: an end of the arrays meanwhile must not lose what is behind it.
     #[test]
     fn an_access_that_has_just_ended_is_not_open() {
         let (overtake, _dispatcher, arrays) = arrays();
