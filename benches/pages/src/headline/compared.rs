@@ -3,9 +3,6 @@
 use super::sources::{self, asked};
 use crate::stored::{Stored, TEXT};
 
-/// What the line before the table ends with.
-const ROUNDS: &str = " rounds)";
-
 /// `compared DEVICE WORDS...`: the newest comparison of a program whose command has these words.
 pub fn shown(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let (_, case) = words.split_first().ok_or("the name of the device's folder is missing")?;
@@ -30,7 +27,7 @@ fn block(text: &str, case: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let begin = lines
         .iter()
-        .position(|line| line.starts_with("overtake run: ") && line.ends_with(ROUNDS) && line.contains(case))?;
+        .position(|line| line.starts_with("overtake run: ") && line.contains(" (compared ") && line.contains(case))?;
     let verdict = begin + lines[begin..].iter().position(|line| *line == "verdict")?;
     let end = lines[verdict..].iter().position(|line| line.is_empty()).map_or(lines.len(), |length| verdict + length);
     Some(lines[begin..end].iter().map(|line| format!("{line}\n")).collect())

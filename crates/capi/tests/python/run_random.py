@@ -5,6 +5,7 @@ no array has other contents than those that its steps give, and what is closed l
 
 import array
 import ctypes
+import faulthandler
 import gc
 import os
 import random
@@ -16,6 +17,7 @@ import time
 
 COUNT, ARRAYS, STEPS, SECONDS = 256, 4, 60, 100
 CODE = 7
+OUTPUT = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 # What the end of a process has for its exit code.
 ENDS = {"closes": 0, "returns": 0, "exits": CODE, "exits in a function": 0, "is interrupted": -signal.SIGINT}
 
@@ -94,8 +96,8 @@ class Program:
             source.is_used_in_vain |= is_in_vain
         with interrupts:
             self.last = [*self.last[-8:], submit()]
-        # Here it has not been interrupted.
-        target.values, target.may_be_lost = values, is_in_vain
+        # Here it has not been interrupted. One that is not run, for what it needs was lost before, changes nothing.
+        target.values, target.may_be_lost = values | before if is_in_vain else values, is_in_vain
         target.is_used_in_vain = is_in_vain
 
     def adds(self, interrupts):
@@ -172,10 +174,10 @@ class Program:
         self.held += [task] if options["held"] else []
 
     def lets_go(self, interrupts):
-        for task in self.held:
+        while self.held:
+            task = self.held.pop()  # a call raises what has ended a function before, when it is made
             if not task.done():
                 task.cancel() if self.draws.random() < 0.5 else task.release()
-        self.held = []
 
     def waits(self, interrupts):
         try:
@@ -268,6 +270,7 @@ def free_bytes(device):
 def run(seed):
     from test_overtake import Device
 
+    faulthandler.register(signal.SIGUSR1)  # the runner asks where it is
     end, device = end_of(seed), Device()
     free_before = free_bytes(device)
     program = Program(seed, device)
@@ -294,11 +297,17 @@ def run(seed):
 def main(first, count):
     interrupts, begin = 0, time.monotonic()
     for seed in range(first, first + count):
-        command = [sys.executable, "-B", __file__, str(seed)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        ended = subprocess.Popen([sys.executable, "-B", __file__, str(seed)], **OUTPUT)
+        try:
+            said, told = ended.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            ended.send_signal(signal.SIGUSR1)
+            time.sleep(1)
+            ended.kill()
+            sys.exit(f"program {seed}, which {end_of(seed)}, hangs:\n{ended.communicate()[1]}")
         if ended.returncode != ENDS[end_of(seed)]:
-            sys.exit(f"program {seed}, which {end_of(seed)}: {ended.returncode}\n{ended.stdout}{ended.stderr}")
-        interrupts += int(ended.stdout)
+            sys.exit(f"program {seed}, which {end_of(seed)}: {ended.returncode}\n{said}{told}")
+        interrupts += int(said)
     print(f"{count} programs, {interrupts} interrupts, {time.monotonic() - begin:.0f} s")
     if interrupts == 0:
         sys.exit("none was interrupted")
