@@ -41,6 +41,17 @@ fn twos(bed: &Bed, adopted: &Array<f32>) -> Outcome {
     Ok(())
 }
 
+/// The same, made, by a driver whose calls may be made to fail from now on.
+fn faulty_twos(rig: &Rig) -> Result<(Arc<Faulty>, Bed, Array<f32>), Failure> {
+    let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
+    let adopted = adopt(&bed)?;
+    twos(&bed, &adopted)?;
+    bed.arrays.wait()?;
+    Ok((faulty, bed, adopted))
+}
+
 /// The results are in the memory itself: no dispatcher brings them any more.
 fn has(bed: Bed, adopted: Array<f32>, value: f32) -> Outcome {
     let Bed { arrays: _arrays, tasks, dispatcher, .. } = bed;
@@ -78,12 +89,7 @@ pub fn brings_what_came_for_no_access(rig: &Rig) -> Outcome {
     let mut copies = 0;
     for (way, nth) in [write as Way, read_write].into_iter().flat_map(|way| (1..=CALLS_MAX).map(move |nth| (way, nth)))
     {
-        let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
-        let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
-        let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
-        let adopted = adopt(&bed)?;
-        twos(&bed, &adopted)?;
-        bed.arrays.wait()?;
+        let (faulty, bed, adopted) = faulty_twos(rig)?;
         faulty.fail(nth);
         let access = way(&adopted).open_at(Location::Host)?;
         let ended = bed.arrays.clone().finish();
@@ -104,12 +110,7 @@ pub fn brings_what_came_for_no_access(rig: &Rig) -> Outcome {
 /// Where it fails again too, the end tells of it.
 pub fn is_told_of_what_does_not_come(rig: &Rig) -> Outcome {
     for way in [write as Way, read_write] {
-        let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
-        let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
-        let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
-        let adopted = adopt(&bed)?;
-        twos(&bed, &adopted)?;
-        bed.arrays.wait()?;
+        let (faulty, bed, adopted) = faulty_twos(rig)?;
         faulty.refuse(&["copy_dtoh_async", "launch"]);
         let access = way(&adopted).open_at(Location::Host)?;
         let ended = bed.arrays.clone().finish();
