@@ -13,12 +13,14 @@ import harness
 CALL_LIMIT_US = 0.1
 LOSS_LIMIT = 0.01
 KINDS = ("H2D 4 KiB", "H2D 64 KiB", "D2H 4 KiB", "default 4 KiB", "launch")
+PROCESSES = 3
+WARMING = 3
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def environment(mode):
     """Natively, or with a drop-in that only watches."""
-    variables = dict(os.environ)
+    variables = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
     if mode == "observed":
         variables.update(LD_PRELOAD=harness.preload_library(), OVERTAKE_OBSERVE="only")
     return variables
@@ -55,7 +57,7 @@ def latency(rounds, folder):
     ratios, pair = {"bulk": [], "p50": []}, {}
     for mode in turns(rounds):
         file = os.path.join(folder, f"latency-{mode}.json")
-        command = [harness.tools(), "-q", "bench", "latency", "--seconds", "1", "--methods", "native", "--json", file]
+        command = [harness.tools(), "-q", "bench", "latency", "--seconds", "2", "--methods", "native", "--json", file]
         output(command, environment(mode), 300)
         with open(file, encoding="utf-8") as stored:
             pair[mode] = json.load(stored)["rows"]
@@ -66,6 +68,44 @@ def latency(rounds, folder):
                         ratios[name].append(ours[field] / native[field])
             pair = {}
     return {name: statistics.median(values) for name, values in ratios.items() if values}
+
+
+class Loop:
+    """A process of `loop.py` that waits for its turn."""
+
+    def __init__(self, framework, mode):
+        command = [sys.executable, os.path.join(HERE, "loop.py"), framework]
+        self.process = subprocess.Popen(command, env=environment(mode), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def group(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        if self.process.wait(timeout=60) != 0:
+            sys.exit("loop.py failed")
+
+
+def loops(framework, groups):
+    """The time of a step natively, and by what that of a watched process differs: groups of steps in turn, of three
+    processes each, because processes differ among themselves."""
+    both = {mode: [Loop(framework, mode) for _ in range(PROCESSES)] for mode in ("native", "observed")}
+    seen = {mode: [[] for _ in range(PROCESSES)] for mode in both}
+    for turn in range(groups + WARMING):
+        for place in range(PROCESSES):
+            for mode in ("native", "observed") if turn % 2 == 0 else ("observed", "native"):
+                step_us = both[mode][place].group()
+                if turn >= WARMING:
+                    seen[mode][place].append(step_us)
+    for process in (*both["native"], *both["observed"]):
+        process.end()
+    medians = {mode: sorted(statistics.median(times) for times in seen[mode]) for mode in seen}
+    pairs = [after / before for place in range(PROCESSES)
+             for before, after in zip(seen["native"][place], seen["observed"][place])]
+    return medians, statistics.median(pairs)
 
 
 def compared(program, rounds, folder):
@@ -83,6 +123,8 @@ def main():
     parser.add_argument("calls")
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--groups", type=int, default=40)
+    parser.add_argument("--compare", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     folder = harness.out_folder()
     holds = True
@@ -94,7 +136,14 @@ def main():
         held = ratio >= 1 - LOSS_LIMIT if name == "bulk" else ratio <= 1 + LOSS_LIMIT
         print(f"bench latency, {name}: {ratio:.4f} of native  {'' if held else 'BEYOND'}")
         holds &= held
-    if importlib.util.find_spec("torch"):
+    for framework in filter(importlib.util.find_spec, ("torch", "jax")):
+        medians, ratio = loops(framework, options.groups)
+        held = ratio <= 1 + LOSS_LIMIT
+        natively, ours = (" ".join(f"{step_us:.1f}" for step_us in medians[mode]) for mode in ("native", "observed"))
+        print(f"{framework}, a step: {natively} us natively, {ours} us observed, {ratio:.4f} by pairs  "
+              f"{'' if held else 'BEYOND'}", flush=True)
+        holds &= held
+    if importlib.util.find_spec("torch") and options.compare:
         for program in ("contended.py", "serving.py"):
             said = compared([sys.executable, os.path.join(HERE, program)], options.rounds, folder)
             holds &= said["answer"] == "helps"

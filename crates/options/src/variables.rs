@@ -52,7 +52,10 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_SOFT_HANDLES", "handles of ended things on the software GPU: new, or reused as addresses are"),
 ];
 
-/// Variables of the build and the tests of this project.
+/// `overtake run` has told of the unknown variables: the processes of the program do not tell of them again.
+pub const TOLD: &str = "OVERTAKE_TOLD";
+
+/// Variables of the build, the command and the tests of this project.
 const OF_THE_PROJECT: &[&str] = &[
     "OVERTAKE_BIN",
     "OVERTAKE_BLESS",
@@ -60,6 +63,7 @@ const OF_THE_PROJECT: &[&str] = &[
     "OVERTAKE_COPIES_CHILD",
     "OVERTAKE_CUDA_INCLUDE",
     "OVERTAKE_REQUIRE_LOADER_ARM",
+    TOLD,
 ];
 
 /// The name of the variable that sets an option.
@@ -104,11 +108,15 @@ pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// The known name with the fewest differences, unless it has too many.
+/// The known name with the fewest differences, unless it has too many. A unit that is left out counts as one.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near =
-        known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min_by_key(|(distance, _)| *distance);
+    let differences = |known: &str| {
+        let whole = strsim::damerau_levenshtein(name, known);
+        let short = known.strip_suffix("_US").or_else(|| known.strip_suffix("_us"));
+        short.map_or(whole, |short| whole.min(strsim::damerau_levenshtein(name, short) + 1))
+    };
+    let near = known.map(|known| (differences(known), known)).min_by_key(|(distance, _)| *distance);
     near.filter(|(distance, _)| *distance <= DIFFERENCES_MAX).map(|(_, known)| known)
 }
 
@@ -123,6 +131,7 @@ mod tests {
     #[test]
     fn misspelt_variables_are_named_with_the_nearest() {
         assert!(said("OVERTAKE_WAIT_BUGET_US")[0].ends_with("is it OVERTAKE_WAIT_BUDGET_US?"));
+        assert!(said("OVERTAKE_WAIT_BUGET")[0].ends_with("is it OVERTAKE_WAIT_BUDGET_US?"));
         assert!(said("OVERTAKE_REPROT_DIR")[0].ends_with("is it OVERTAKE_REPORT_DIR?"));
         assert!(said("OVERTAKE_FLY_TO_THE_MOON")[0].contains("`overtake options`"));
     }

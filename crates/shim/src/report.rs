@@ -125,7 +125,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     let verdict = verdict(&facts::facts(&devices, observed.clone()));
     let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut warnings: Vec<String> = process.settings.faults.iter().map(ToString::to_string).collect();
-    warnings.extend(process.settings.warnings.iter().cloned());
+    warnings.extend(process.settings.warnings.iter().chain(&process.settings.unknown).cloned());
     warnings.extend(process.refusals());
     Report {
         format: FORMAT,

@@ -39,6 +39,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// Settings without effect and those of tests, in words for the user.
     pub warnings: Vec<String>,
+    /// A warning for each unknown variable that begins like ours.
+    pub unknown: Vec<String>,
 }
 
 impl Default for Settings {
@@ -51,16 +53,16 @@ impl Default for Settings {
             ..Options::default()
         };
         let (observe, rules) = (Mode::Off, Rules::default());
-        Settings { options, rules, observe, live: true, faults: Vec::new(), warnings: Vec::new() }
+        Settings { options, rules, observe, live: true, faults: Vec::new(), warnings: Vec::new(), unknown: Vec::new() }
     }
 }
 
 impl Settings {
-    /// The settings of this process, with a warning for each unknown variable that begins like ours.
+    /// The settings of this process.
     #[must_use]
     pub fn of_this_process() -> Settings {
         let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
-        settings.warnings.extend(copies::variables::unknown_here());
+        settings.unknown = copies::variables::unknown_here();
         settings
     }
 

@@ -79,6 +79,7 @@ fn start(globals: &Globals, run: &RunArguments) -> Result<ExitCode> {
         let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);
         let warnings = warnings.chain(overtake::variables::unknown(names));
         warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
+        changes.insert(overtake::variables::TOLD.to_owned(), "1".into());
     }
     if let Some(rounds) = run.compare {
         return compare::compare(run, &library, &changes, rounds, globals.quiet);

@@ -4,6 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `streams.rs` | the streams that copy, with their counts |
+//! | `directions.rs` | the directions of copies that do not name theirs |
 //! | `link.rs` | the bulk in flight on an engine, by estimate |
 //! | `waits.rs` | waits of the program, and the urgent copies that they end |
 //! | `sites.rs`, `python.rs` | the calls that blocked for long, and where they are in the program |
@@ -11,6 +12,7 @@
 //! A copy costs two readings of the clock and a dozen atomic additions. It takes no lock and allocates nothing, and the
 //! device is given no work.
 
+mod directions;
 mod link;
 mod python;
 mod sites;
@@ -32,6 +34,7 @@ use crate::process::Process;
 use crate::rules::Decision;
 use crate::streams::Anywhere;
 
+use directions::Directions;
 use link::Link;
 use sites::{Sites, Stall};
 use streams::{Before, Pending, Slot, Streams, add};
@@ -103,6 +106,7 @@ impl Mode {
 pub(crate) struct Observer {
     mode: Mode,
     streams: Streams,
+    directions: Directions,
     links: [[Link; 2]; DEVICES],
     others: AtomicU64,
     /// Whether the driver has been looked for: where it does not open, no copy looks again.
@@ -126,26 +130,13 @@ struct Sight<'a> {
     began: Nanos,
 }
 
-/// The direction of a copy on its way to an engine: 0 to the device, 1 to the host.
-fn engine_of(driver: &dyn Driver, call: &Call<'_>) -> Option<usize> {
-    let request = call.requests.first()?;
-    if let Some(direction) = request.direction() {
-        return direction.has_host_side().then(|| usize::from(direction == copies::Direction::DeviceToHost));
-    }
-    let is_device = |address| driver.pointer_kind(address).map(|info| info.kind == MemoryKind::Device).ok();
-    match request.addresses().map(is_device) {
-        [Some(true), Some(false)] => Some(0),
-        [Some(false), Some(true)] => Some(1),
-        _ => None,
-    }
-}
-
 impl Observer {
     pub(crate) fn new(mode: Mode) -> Option<Observer> {
         MODE.store(mode as u8, Ordering::Relaxed);
         (mode != Mode::Off).then(|| Observer {
             mode,
             streams: Streams::new(),
+            directions: Directions::default(),
             links: [const { [const { Link::new() }; 2] }; DEVICES],
             others: AtomicU64::new(0),
             has_looked: AtomicBool::new(false),
@@ -279,7 +270,7 @@ impl Process {
     fn sight<'a>(&'a self, observer: &'a Observer, call: &Call<'_>, named: Option<Priority>) -> Option<Sight<'a>> {
         let driver = &**self.driver.get().or_else(|| observer.open(self))?;
         let which = Anywhere::of(call.stream, || self.current_context()).ok();
-        let Some((engine, which)) = engine_of(driver, call).zip(which) else {
+        let Some((engine, which)) = observer.directions.engine_of(driver, call).zip(which) else {
             add(&observer.others, 1);
             return None;
         };

@@ -156,6 +156,20 @@ fn a_folder_for_reports_that_is_not_there_is_told_once() {
     }
 }
 
+/// By the command, which is there first, or by the process where the command says nothing.
+#[test]
+fn a_misspelt_variable_is_told_once() {
+    let folder = Folder::new("run-misspelt");
+    let program = stalls(&folder, &[]);
+    for more in [&[][..], &["-q"]] {
+        let arguments = [more, &["--", program.to_str().unwrap(), "one_stream"]].concat();
+        let output = really_with(&folder, &arguments, &[("OVERTAKE_WAIT_BUGET", "60us")]);
+        let said = text(&output.stderr);
+        let told = said.matches("OVERTAKE_WAIT_BUGET means nothing to overtake").count();
+        assert!(output.status.success() && told == 1 && said.contains("is it OVERTAKE_WAIT_BUDGET_US?"), "{said}");
+    }
+}
+
 /// The causes for a run without a report, each with what to try.
 #[test]
 fn a_run_without_a_report_says_why() {
