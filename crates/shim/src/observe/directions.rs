@@ -1,5 +1,5 @@
-//! The directions of copies that do not name theirs. Two questions to the driver for each such copy would cost as much as
-//! all else that is noted of it, so the answers are kept.
+//! The directions of copies that do not name theirs. Two questions to the driver for each such copy would cost more
+//! than all else that is noted of it, so answers are kept.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
