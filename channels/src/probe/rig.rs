@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the one file of the probe that touches raw memory
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 
 use hal::locks::{lock, unpoisoned};
@@ -19,9 +19,9 @@ pub const STREAM_PRIORITY_DEFAULT: i32 = 0;
 
 /// Each word has a cache line to itself, so that host and device do not compete for neighbours.
 const SLOT_BYTES: usize = 64;
-/// The number of words of each width.
+/// The number of words.
 pub(super) const SLOTS: usize = 32;
-const WORDS_BYTES: usize = 2 * SLOTS * SLOT_BYTES;
+const WORDS_BYTES: usize = SLOTS * SLOT_BYTES;
 /// A rig that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
 /// The pause between two looks at a stream.
@@ -126,7 +126,7 @@ impl Rig {
     pub fn word(&self, slot: usize) -> &AtomicU32 {
         assert!(slot < SLOTS, "there are {SLOTS} words");
         // SAFETY: the slot lies inside the words, is aligned to 64 bytes, lives as long as the rig, and is only ever
-        // accessed as an AtomicU32: 64-bit words lie in the other half.
+        // accessed as an AtomicU32.
         unsafe { self.words.add(slot * SLOT_BYTES).cast().as_ref() }
     }
 
@@ -134,20 +134,6 @@ impl Rig {
     #[must_use]
     pub fn word_address(&self, slot: usize) -> DevicePtr {
         self.words_device.offset((slot * SLOT_BYTES) as u64)
-    }
-
-    /// A 64-bit word that host and device share. Its first value may be any, too.
-    #[must_use]
-    pub fn wide_word(&self, slot: usize) -> &AtomicU64 {
-        assert!(slot < SLOTS, "there are {SLOTS} wide words");
-        // SAFETY: as for `word`; this half is only ever accessed as AtomicU64.
-        unsafe { self.words.add((SLOTS + slot) * SLOT_BYTES).cast().as_ref() }
-    }
-
-    /// The address at which the device sees [`Rig::wide_word`].
-    #[must_use]
-    pub fn wide_word_address(&self, slot: usize) -> DevicePtr {
-        self.words_device.offset(((SLOTS + slot) * SLOT_BYTES) as u64)
     }
 
     /// Looks at `streams` until all are done or `patience` is over. Returns for each whether it is done.

@@ -1,11 +1,9 @@
-//! The probes find the properties that the software GPU was built with, and they leave nothing behind.
+//! The probe finds the properties that the software GPU was built with, and leaves nothing behind.
 
 use std::sync::Arc;
 
-use hal::{Code, Device, Driver, Nanos, WaitCondition, Width};
-use overtake_channels::probe::{
-    Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap, Rig, Support, probe_mem_ops, probe_queues,
-};
+use hal::{Code, Device, Driver, Nanos};
+use overtake_channels::probe::{Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap, Rig, probe_queues};
 use priority::Direction;
 use softgpu::{Connections, Fault, SoftGpu};
 
@@ -84,33 +82,6 @@ fn too_many_streams_are_refused() {
     let options = ProbeOptions { streams: 33, ..ProbeOptions::default() };
     let error = probe_queues(&open(&gpu), Direction::HostToDevice, &options).unwrap_err();
     assert!(error.to_string().contains("1 to 32"), "{error}");
-}
-
-#[test]
-fn every_memory_operation_works() {
-    let gpu = SoftGpu::builder().build();
-    let driver = open(&gpu);
-    let before = left(&gpu);
-    let support = probe_mem_ops(&driver).unwrap();
-    assert_eq!(support.waits.len(), 8);
-    for wait in &support.waits {
-        assert!(wait.support.works(), "{wait:?}");
-    }
-    for support in [&support.write32, &support.write64, &support.batch] {
-        assert_eq!(*support, Support::Works);
-    }
-    assert_eq!(support.wait(WaitCondition::Nor, Width::W64), Some(&Support::Works));
-    assert_eq!(left(&gpu), before);
-}
-
-#[test]
-fn an_operation_that_is_refused_is_told_from_one_that_works() {
-    let fault = Fault::Call { name: "cuStreamWriteValue64_v2".to_owned(), nth: 1, code: Code::NOT_SUPPORTED };
-    let gpu = SoftGpu::builder().fault(fault).build();
-    let support = probe_mem_ops(&open(&gpu)).unwrap();
-    let Support::Refused(error) = &support.write64 else { panic!("{:?}", support.write64) };
-    assert_eq!((error.call(), error.code()), ("cuStreamWriteValue64_v2", Code::NOT_SUPPORTED));
-    assert!(support.write32.works());
 }
 
 /// If any call fails, the probe returns with its error in bounded time and frees everything that it made.

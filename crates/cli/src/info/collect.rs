@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use super::calibrate::assumed;
 use super::drop_in::{DropIn, drop_in};
-use super::memops::MemOps;
 use super::warnings::{Warning, device_warnings, environment_warnings};
 
 /// All data that `info` shows.
@@ -70,8 +69,6 @@ pub struct DeviceReport {
     pub stream_priorities: Option<(i32, i32)>,
     /// Whether atomics of the device on host memory are atomic against the CPU.
     pub host_atomics: bool,
-    /// Stream memory operations, probed; `null` if the probe failed.
-    pub memory_operations: Option<MemOps>,
     /// Copy queues, probed, one map for each direction; a direction is missing if its probe failed.
     pub copy_queues: Vec<Queues>,
 }
@@ -163,7 +160,6 @@ fn device_report(driver: &Arc<dyn Driver>, ordinal: i32, warnings: &mut Vec<Warn
         link_gbps: assumed(driver, ordinal).link_gbps,
         stream_priorities: None,
         host_atomics: attribute(Attribute::HOST_NATIVE_ATOMIC_SUPPORTED)? != 0,
-        memory_operations: None,
         copy_queues: Vec::new(),
     };
     if let Err(error) = probe_device(driver, &mut report, warnings) {
@@ -179,10 +175,6 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
     if let Err(error) = overtake::kernel::check(driver) {
         let cuda = version::driver_version(driver.version()?);
         warnings.push(Warning::no_kernel(report.ordinal, &cuda, &error));
-    }
-    match probe::probe_mem_ops(driver) {
-        Ok(support) => report.memory_operations = Some(MemOps::from(&support)),
-        Err(error) => warnings.push(Warning::probe_failed(report.ordinal, "stream memory operations", &error)),
     }
     for direction in HOST_DIRECTIONS {
         match probe::probe_queues(driver, direction, &ProbeOptions::default()) {

@@ -54,12 +54,6 @@ fn render_device(text: &mut String, device: &DeviceReport) {
         field(text, "  CUDA stream priorities", &format!("{least} (least urgent) to {greatest} (most urgent)"));
     }
     field(text, "  device atomics on host memory", if device.host_atomics { "atomic" } else { "not atomic" });
-    if let Some(operations) = &device.memory_operations {
-        field(text, "  stream memory operations, probed", &operations.working().collect::<Vec<_>>().join(", "));
-        for (name, outcome) in operations.failing() {
-            field(text, &format!("    {name}"), outcome);
-        }
-    }
     if !device.copy_queues.is_empty() {
         text.push_str("  copy queues, probed:\n");
         for line in queue_table(&device.copy_queues).to_string().lines() {

@@ -105,29 +105,15 @@ pub fn device_warnings(device: &DeviceReport, environment: &BTreeMap<String, Str
             "run `overtake info` on an otherwise idle device; if it stays so, please report it with `info --json`",
         ));
     }
-    if let Some(operations) = &device.memory_operations {
-        if !operations.has("wait32-eq") || !operations.has("write32") {
-            warnings.push(Warning::new(
-                format!("device {ordinal}: 32-bit stream memory operations do not work: copies cannot be prioritised"),
-                "update the driver to 525 or newer; on Windows and in some virtual machines they are switched off",
-            ));
-        } else if !operations.has("wait64-eq") || !operations.has("write64") {
-            warnings.push(Warning::new(
-                format!("device {ordinal}: there are no 64-bit stream memory operations"),
-                "nothing to do: 32-bit ones are used; programs of your own must do the same",
-            ));
-        }
-    }
     warnings
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::collect::Queues;
-    use super::super::memops::MemOps;
     use super::*;
 
-    fn device(queues: usize, operations: &[(&str, &str)]) -> DeviceReport {
+    fn device(queues: usize) -> DeviceReport {
         let map = |direction| Queues {
             direction,
             queues,
@@ -148,13 +134,9 @@ mod tests {
             link_gbps: 0,
             stream_priorities: None,
             host_atomics: false,
-            memory_operations: Some(MemOps::of(operations)),
             copy_queues: vec![map("h2d"), map("d2h")],
         }
     }
-
-    const ALL: [(&str, &str); 4] =
-        [("wait32-eq", "works"), ("write32", "works"), ("wait64-eq", "works"), ("write64", "works")];
 
     fn set(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -162,21 +144,14 @@ mod tests {
 
     #[test]
     fn few_queues_are_reported_once_with_their_reason() {
-        assert_eq!(device_warnings(&device(4, &ALL), &set(&[])), []);
-        let unexplained = device_warnings(&device(3, &ALL), &set(&[]));
+        assert_eq!(device_warnings(&device(4), &set(&[])), []);
+        let unexplained = device_warnings(&device(3), &set(&[]));
         assert!(unexplained.len() == 1 && unexplained[0].what.contains("(h2d 3, d2h 3):"), "{unexplained:?}");
-        let one = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "1")]));
+        let one = device_warnings(&device(1), &set(&[(MAX_CONNECTIONS, "1")]));
         assert!(one[0].what.contains("because CUDA_DEVICE_MAX_CONNECTIONS=1"), "{one:?}");
         assert!(one[0].cure.starts_with("set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8") && one[0].cure.contains("may stay"));
-        let copy = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "1")]));
+        let copy = device_warnings(&device(1), &set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "1")]));
         assert!(copy[0].what.contains("because CUDA_DEVICE_MAX_COPY_CONNECTIONS=1"), "{copy:?}");
-    }
-
-    #[test]
-    fn missing_operations_are_reported_once() {
-        assert_eq!(device_warnings(&device(4, &ALL[..2]), &set(&[])).len(), 1);
-        let nothing = device_warnings(&device(4, &[("write32", "refused: cuStreamWriteValue32 failed")]), &set(&[]));
-        assert!(nothing.len() == 1 && nothing[0].what.contains("cannot be prioritised"), "{nothing:?}");
     }
 
     #[test]
