@@ -5,6 +5,7 @@ mod book;
 mod callers;
 mod carrier;
 mod load;
+mod opener;
 mod probe;
 mod prospect;
 mod rescue;

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use channels::Adder;
-use channels::probe::Opener;
 use hal::{DevicePtr, Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
 use super::carrier::Carrier;
+use super::opener::Opener;
 use crate::kernel::CopyKernel;
 
 /// The time that the kernel may take, counted by the time that this thread runs. If there is one queue, the

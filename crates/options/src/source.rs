@@ -8,7 +8,7 @@ use os::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::queues::{self, LAUNCH_BLOCKING, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use crate::queues::{self, LAUNCH_BLOCKING};
 use crate::retired::retired;
 use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
@@ -130,11 +130,7 @@ impl Options {
                 faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
-        for name in [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS] {
-            if let Some(queues) = lookup(name).and_then(|value| value.trim().parse::<u32>().ok()) {
-                self.guard.copy_queues = queues.clamp(1, 32);
-            }
-        }
+        self.guard.copy_queues = queues::copy_queues_of(&lookup).or(self.guard.copy_queues);
         self.launches_block |= lookup(LAUNCH_BLOCKING).is_some_and(|value| queues::launches_block(&value));
         faults
     }
@@ -262,7 +258,7 @@ mod tests {
             let mut options = Options::default();
             let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
             assert_eq!(options.apply_variables(lookup), []);
-            options.guard.copy_queues
+            options.guard.queues()
         };
         let (all, copies) = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS");
         assert_eq!(queues(&[]), 4);

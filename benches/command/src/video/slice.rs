@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{HostThread, Nanos, Result};
 use measure::bulk::Throughput;
 use measure::catalogue::Workshop;
 use measure::flow::Flow;
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake::options::Transport;
 use overtake::pipeline::Behind;
 use overtake::task::Tasks;
