@@ -51,7 +51,6 @@
 //!     emulation: emulation(EmulationKind::Hold),
 //!     adder: &NoAdder,
 //!     pace: None,
-//!     in_stream: false,
 //! };
 //! let urgent_copy = bank.raise(priorities.highest());
 //! // SAFETY: both buffers live until the process ends.
