@@ -1,6 +1,6 @@
 //! The time to open the copy layer, in one thread and in several at once: `cargo bench --bench open [-- rounds]`.
 //!
-//! The first layer of a process probes the queues of the device, and later ones know them. So each round is a process
+//! The first layer of a process makes the driver load and start what later ones find. So each round is a process
 //! of its own for each number of threads, in turn. A row gives the median over rounds, the least and the greatest, of
 //! the time until all threads have theirs, with that of one thread in the same round as the reference; the control is
 //! one thread again. On the software GPU the time is that of the model's work.

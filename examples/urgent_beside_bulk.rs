@@ -46,9 +46,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').ok_or("arguments look like wait_budget_us=60")?;
         options.set(name, value)?;
-        if let Some(said) = overtake::options::retired(name) {
-            eprintln!("warning: {said}");
-        }
     }
     let opened = open(Backend::from_environment()?)?;
     println!("backend {}: {}", opened.backend, opened.reason);

@@ -135,8 +135,8 @@ impl Channel {
     pub unsafe fn submit(&self, copy: &Submission<'_>) -> std::result::Result<(), Refusal> {
         let turn = self.turns.wait(self.driver.host());
         let mut order = lock(&self.order);
-        let to = if copy.in_stream { copy.from } else { self.stream };
-        if to != copy.from && self.is_unready_for(copy.from, &order)? {
+        let to = self.stream;
+        if self.is_unready_for(copy.from, &order)? {
             return Err(Refusal::Unready);
         }
         self.join(order.enter, copy.from, to)?;
@@ -188,9 +188,6 @@ impl Channel {
 
     /// Makes later work of `to` wait for all present work of `from`.
     fn join(&self, event: Event, from: Stream, to: Stream) -> Result<()> {
-        if from == to {
-            return Ok(());
-        }
         self.driver.event_record(event, from)?;
         self.driver.stream_wait_event(to, event)
     }
@@ -309,9 +306,6 @@ pub struct Submission<'a> {
     pub adder: &'a dyn Adder,
     /// Urgent callers go first; `None` for a copy that is urgent itself.
     pub pace: Option<&'a Pace>,
-    /// Puts the steps into the application's stream instead of the channel's. This deadlocks as soon as streams share
-    /// hardware queues. It exists so that tests can show that they would notice.
-    pub in_stream: bool,
 }
 
 impl Drop for Channel {

@@ -7,7 +7,7 @@
 //! waiting stream blocks all others in its hardware queue (facts, section 4).
 //!
 //! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`breaker`], [`share`],
-//! [`fold`]); the others submit ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
+//! [`fold`]); [`channel`] submits. This crate starts no thread and reads no clock of its own.
 //!
 //! # Example
 //!
@@ -51,7 +51,6 @@
 //!     emulation: emulation(EmulationKind::Hold),
 //!     adder: &NoAdder,
 //!     pace: None,
-//!     in_stream: false,
 //! };
 //! let urgent_copy = bank.raise(priorities.highest());
 //! // SAFETY: both buffers live until the process ends.
@@ -74,7 +73,6 @@ pub mod channel;
 pub mod chunk;
 pub mod fold;
 pub mod pace;
-pub mod probe;
 pub mod share;
 mod submit;
 mod turn;

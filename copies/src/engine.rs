@@ -25,25 +25,20 @@ pub(crate) struct Engine {
     pub(crate) bank: Arc<Bank>,
     /// The rate, which is also GB/s.
     bytes_per_nanosecond: u64,
-    /// The hardware's queues for its copies.
-    queues: usize,
     groups: Vec<Group>,
     /// Those of each group. All but the first of a group are for streams that find the others taken.
     channels: Vec<Vec<OnceLock<Channel>>>,
     channel_options: ChannelOptions,
 }
 
-const _: () = assert!(std::mem::offset_of!(Engine, queues) <= 64);
+const _: () = assert!(std::mem::offset_of!(Engine, groups) <= 64);
 
 impl Engine {
-    /// An engine with as many channels as `queues` allow. A channel is made when it is first used.
-    pub(crate) fn new(
-        driver: &Arc<dyn Driver>,
-        direction: Direction,
-        options: &Options,
-        queues: usize,
-    ) -> Result<Engine> {
+    /// An engine with as many channels as its queues allow. A channel is made when it is first used.
+    pub(crate) fn new(driver: &Arc<dyn Driver>, direction: Direction, options: &Options) -> Result<Engine> {
         let priorities = options.priorities;
+        // Without channels no copy waits in a hardware queue, so no priorities share one.
+        let queues = if options.profile.channels { options.guard.queues() } else { priorities.count().into() } as usize;
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
@@ -53,7 +48,6 @@ impl Engine {
             }),
             had_turns: AtomicBool::new(false),
             channels: (0..groups.len()).map(|group| channels_of(group, groups.len(), queues)).collect(),
-            queues,
             groups,
             channel_options: ChannelOptions {
                 counted_from: options.profile.counters_from,
@@ -87,11 +81,6 @@ impl Engine {
         if !self.had_turns.load(Ordering::Relaxed) {
             self.had_turns.store(true, Ordering::Relaxed);
         }
-    }
-
-    /// The hardware's queues for its copies.
-    pub(crate) fn queues(&self) -> u64 {
-        self.queues as u64
     }
 
     /// The channels that `priority` is aliased to, by their number: at least one.

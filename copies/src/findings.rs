@@ -1,5 +1,5 @@
-//! The results of the probes, cached for each device of a driver. Threads that open layers at the same time would keep
-//! each other's probes out of the driver, so one of them probes and the others wait for its results.
+//! The results of the guard's probe, cached for each device of a driver. Threads that open layers at the same time would
+//! keep each other's probes out of the driver, so one of them probes and the others wait for its results.
 //!
 //! The queues belong to the device and to CUDA's environment variables at the time, not to a layer. Only results that
 //! let layers work fully are cached: a host that was slow for a moment must not be taken for one with a single queue
@@ -12,12 +12,9 @@ use hal::locks::lock;
 use hal::{Device, Driver, Host, Nanos, Result, Wait};
 use options::Options;
 use os::forks::Process;
-use priority::Direction;
 
 /// A thread waits this long for another one's findings. Then it probes itself: that one may be stopped.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
-/// With fewer queues a waiting copy would block all others.
-const QUEUES_MIN: usize = 2;
 
 /// Findings, and the driver that they were found on.
 type Found = (Weak<dyn Driver>, Arc<Findings>);
@@ -30,10 +27,8 @@ pub(crate) struct Findings {
     device: Device,
     /// A child of its has no thread that probes.
     process: Process,
-    /// The number of queues by CUDA's variables.
+    /// The number of copy queues by CUDA's variables.
     by_variables: u32,
-    /// The number of queues of each direction between host and device, or 0.
-    queues: [AtomicU32; 2],
     /// The most carriers with which kernels were seen to pass waits.
     carriers: AtomicU32,
     is_sought: AtomicBool,
@@ -68,7 +63,6 @@ impl Findings {
             device,
             process,
             by_variables,
-            queues: [AtomicU32::new(0), AtomicU32::new(0)],
             carriers: AtomicU32::new(0),
             is_sought: AtomicBool::new(false),
         });
@@ -96,24 +90,7 @@ impl Findings {
     /// Whether a layer with these options has nothing to probe.
     fn suffices(&self, options: &Options) -> bool {
         let has_guard = options.enabled && options.profile.guard_bytes_min.is_some();
-        let queues = || self.queues.iter().all(|queues| queues.load(Ordering::Acquire) > 0);
-        let carriers = || self.carriers.load(Ordering::Acquire) >= options.guard.carriers();
-        (!options.profile.channels || queues()) && (!has_guard || carriers())
-    }
-
-    /// The number of hardware queues for copies in that direction.
-    pub(crate) fn queues(&self, direction: Direction, probe: impl FnOnce() -> Result<usize>) -> Result<usize> {
-        let known = &self.queues[usize::from(direction == Direction::DeviceToHost)];
-        match known.load(Ordering::Acquire) {
-            0 => {
-                let found = probe()?;
-                if found >= QUEUES_MIN {
-                    known.store(found as u32, Ordering::Release);
-                }
-                Ok(found)
-            }
-            found => Ok(found as usize),
-        }
+        !has_guard || self.carriers.load(Ordering::Acquire) >= options.guard.carriers()
     }
 
     /// Whether kernels pass the waits of so many carriers.
@@ -133,7 +110,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use options::Profile;
+    use options::{GuardOptions, Profile};
     use softgpu::SoftGpu;
 
     fn findings(driver: &Arc<dyn Driver>, by_variables: u32) -> Arc<Findings> {
@@ -156,11 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_single_queue_and_kernels_that_do_not_pass_are_looked_for_again() {
+    fn kernels_that_do_not_pass_are_looked_for_again() {
         let findings = findings(&driver(), 4);
-        let queues = |found| findings.queues(Direction::HostToDevice, || Ok(found)).unwrap();
-        assert_eq!([queues(1), queues(4), queues(1)], [1, 4, 4]);
-        assert_eq!(findings.queues(Direction::DeviceToHost, || Ok(3)), Ok(3), "each direction has its own");
         let passes = |carriers, found| findings.kernels_pass(carriers, || Ok(found)).unwrap();
         assert_eq!([passes(2, false), passes(2, true), passes(1, false)], [false, true, true]);
         assert!(!passes(3, false), "more carriers need more queues");
@@ -168,7 +142,8 @@ mod tests {
 
     #[test]
     fn one_thread_searches_at_a_time_and_none_once_all_is_known() {
-        let (driver, options) = (driver(), Options::default());
+        let profile = Profile { guard_bytes_min: Some(1), ..Profile::LIBRARY };
+        let (driver, options) = (driver(), Options { profile, ..Options::default() });
         let (findings, host) = (findings(&driver, 4), driver.host());
         let first = findings.search(host, &options);
         assert!(first.0.is_some());
@@ -176,13 +151,10 @@ mod tests {
         drop(first);
         let second = findings.search(host, &options);
         assert!(second.0.is_some(), "the first has found nothing");
-        for direction in [Direction::HostToDevice, Direction::DeviceToHost] {
-            findings.queues(direction, || Ok(4)).unwrap();
-        }
+        assert_eq!(findings.kernels_pass(2, || Ok(true)), Ok(true));
         drop(second);
         assert!(findings.search(host, &options).0.is_none());
-        let guarded =
-            Options { profile: Profile { guard_bytes_min: Some(1), ..Profile::LIBRARY }, ..Options::default() };
-        assert!(findings.search(host, &guarded).0.is_some(), "carriers are not known");
+        let more = GuardOptions { streams_max: 3, ..options.guard };
+        assert!(findings.search(host, &Options { guard: more, ..options }).0.is_some(), "it is not known of three");
     }
 }

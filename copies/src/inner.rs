@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use channels::Pace;
-use channels::probe::{self, Rig};
 use contexts::{CudaContext, Going};
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Error, Event, Result, Stream};
 use os::forks::Process;
@@ -54,9 +53,6 @@ pub struct Inner {
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
     calls: OnceLock<Calls>,
-    /// The memory of the probes. The layer may open while work in the context waits for the calling thread, so it frees
-    /// nothing then.
-    _probed: Vec<Arc<Rig>>,
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
     going: Option<Going>,
     pub(crate) context: CudaContext,
@@ -69,22 +65,18 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 impl Inner {
     pub(crate) fn new(context: &CudaContext, options: Options) -> Result<Inner> {
         let driver = context.driver();
-        let findings = Findings::of(driver, options.guard.copy_queues)?;
+        let findings = Findings::of(driver, options.guard.queues())?;
         // To load a kernel and to make streams keeps other threads' probes out too, so this ends behind them.
         let search = findings.search(driver.host(), &options);
-        let mut probed = Vec::new();
-        let mut queues = |direction| queues(driver, &options, &findings, direction, &mut probed);
-        let queues = [queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?];
-        let engine = |direction, queues| Engine::new(driver, direction, &options, queues).map(Arc::new);
-        // The queues of copies without a host side were not counted. They are taken to be as many as to the device.
+        let engine = |direction| Engine::new(driver, direction, &options).map(Arc::new);
         let engines = Box::new([
-            engine(Direction::HostToDevice, queues[0])?,
-            engine(Direction::DeviceToHost, queues[1])?,
-            engine(Direction::DeviceToDevice, queues[0])?,
-            engine(Direction::Peer, queues[0])?,
+            engine(Direction::HostToDevice)?,
+            engine(Direction::DeviceToHost)?,
+            engine(Direction::DeviceToDevice)?,
+            engine(Direction::Peer)?,
         ]);
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
-        stand_down_in_one_queue(&records, queues);
+        stand_down_in_one_queue(&records, &options);
         let (kernel, counting) = emulated::of_its_mode(&options, load_kernel(driver, &options));
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
@@ -107,32 +99,26 @@ impl Inner {
             leaves_urgent_copies: leaves_urgent_copies(&options),
             options,
             engines,
-            _probed: probed,
             going: None,
             context: context.clone(),
             home: Home { context: context.raw(), device: context.device()? },
             process: Process::this(),
         };
-        inner.tell(queues);
+        inner.tell();
         Ok(inner)
     }
 
     /// Tells the device, the ways of copies and the queues, at the level info.
-    fn tell(&self, queues: [usize; 2]) {
+    fn tell(&self) {
         if !log::log_enabled!(log::Level::Info) {
             return;
         }
         let device = self.driver.context_device().and_then(|device| self.driver.device_name(device));
         let device = device.unwrap_or_else(|error| format!("a device without a name ({error})"));
-        let queues = match (self.options.profile.channels, queues) {
-            (true, [to_device, to_host]) => format!("{to_device} hardware queues to the device, {to_host} to the host"),
-            (false, _) => {
-                format!("{} hardware queues a direction, by CUDA's variables", self.options.guard.copy_queues)
-            }
-        };
+        let queues = self.options.guard.queues();
         let urgent = self.options.urgent_transport().name();
         log::info!(
-            "open on {device}: {} priorities, bulk {}, urgent copies by {urgent}; {queues}",
+            "open on {device}: {} priorities, bulk {}, urgent copies by {urgent}; {queues} hardware queues a direction",
             self.options.priorities.count(),
             self.way_of_bulk()
         );
@@ -319,27 +305,9 @@ impl Drop for Inner {
     }
 }
 
-/// The number of hardware queues for copies in that direction.
-fn queues(
-    driver: &Arc<dyn Driver>,
-    options: &Options,
-    findings: &Findings,
-    direction: Direction,
-    probed: &mut Vec<Arc<Rig>>,
-) -> Result<usize> {
-    // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
-    if !options.profile.channels {
-        return Ok(usize::from(u8::MAX));
-    }
-    findings.queues(direction, || {
-        let (map, rig) = probe::probe_queues_and_keep(driver, direction, &probe::ProbeOptions::default())?;
-        probed.push(rig);
-        Ok(map.queues())
-    })
-}
-
-fn stand_down_in_one_queue(records: &Records, queues: [usize; 2]) {
-    if queues.iter().all(|queues| *queues > 1) {
+fn stand_down_in_one_queue(records: &Records, options: &Options) {
+    // Without channels no copy of ours waits in a hardware queue.
+    if !options.profile.channels || options.guard.queues() > 1 {
         return;
     }
     log::warn!(

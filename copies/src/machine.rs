@@ -2,6 +2,7 @@
 
 use contexts::CudaContext;
 use hal::{Attribute, Device, Driver, Result};
+use options::queues::copy_queues;
 use options::{Machine, Options};
 
 /// What it is; where nothing tells, as the machine of the measurements.
@@ -14,11 +15,12 @@ pub fn of(driver: &dyn Driver, device: Device, options: &Options) -> Machine {
     }
 }
 
-/// Gives the options the constants of the context's device.
+/// Gives the options the constants of the context's device, and the queues that CUDA's variables ask for.
 #[inline(never)] // the drop-in is to be small
 pub(crate) fn fit(context: &CudaContext, options: &mut Options) -> Result<()> {
     let machine = of(&**context.driver(), context.device()?, options);
     options.fit(machine);
+    options.guard.copy_queues.get_or_insert_with(copy_queues);
     Ok(())
 }
 

@@ -51,8 +51,7 @@ pub struct Overtake {
 }
 
 impl Overtake {
-    /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and
-    /// starts the watcher.
+    /// Opens the device's primary context, makes it current on the calling thread, and starts the watcher.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
         let context = CudaContext::primary(driver, device)?;
         driver.context_set_current(Some(context.raw()))?;

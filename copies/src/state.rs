@@ -44,8 +44,6 @@ pub(crate) struct StreamState {
     /// Those that are reserved for this stream. A stream with a priority of its own has that for all engines from
     /// the start; requests add others.
     announced: Bits,
-    /// Whether it has a queue for kernels, or shares one.
-    has_kernels: AtomicBool,
     /// Whether the engine has made a copy in it since the last guarded one.
     is_on_engine: AtomicBool,
     /// The bytes of its native bulk since the last of it with a word behind it.
@@ -74,7 +72,6 @@ impl StreamState {
             ahead: Ahead::default(),
             settled: [settled, settled].map(AtomicU64::new),
             announced: Bits::default(),
-            has_kernels: AtomicBool::new(false),
             is_on_engine: AtomicBool::new(false),
             run: AtomicU64::new(0),
             owned,
@@ -83,7 +80,6 @@ impl StreamState {
         match announces {
             Announces::Own(priority) => {
                 inner.managed().for_each(|direction| state.announce(direction, priority));
-                state.note_kernel();
             }
             Announces::Requested => {}
             Announces::Nothing(priority) => {
@@ -121,13 +117,6 @@ impl StreamState {
         let bit = announcement(direction, priority);
         self.traffic(direction).announce(reservation(priority), word(&self.announced, direction), bit);
         word(&self.settled, direction).fetch_or(bit, Ordering::SeqCst);
-    }
-
-    /// It has kernels from now on: its owner's, or those that make its copies.
-    pub(crate) fn note_kernel(&self) {
-        if !self.has_kernels.load(Ordering::Relaxed) && !self.has_kernels.swap(true, Ordering::Relaxed) {
-            self.inner.records.crowd.enter();
-        }
     }
 
     /// The engine makes a copy in it.
@@ -193,9 +182,6 @@ impl StreamState {
         // The handle of the per-thread stream also means other threads' streams, and no thread comes back.
         if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
             guard.forget(self.stream);
-        }
-        if self.has_kernels.swap(false, Ordering::Relaxed) {
-            self.inner.records.crowd.leave();
         }
         if self.is_quiet {
             self.inner.managed().for_each(|direction| self.traffic(direction).close_quiet(self.priority));

@@ -74,13 +74,6 @@ impl PriorityStream {
         self.state.priority
     }
 
-    /// A stream that announces no copies has kernels from now on. The layer counts such streams, and those with a
-    /// priority of their own ([`crate::Statistics::crowded`]).
-    #[doc(hidden)] // for the dispatcher
-    pub fn note_kernel(&self) {
-        self.state.note_kernel();
-    }
-
     /// Checks whether a copy of this kind would go natively because it meets no other priority. The check costs a few
     /// loads; submitting the copy costs several hundred instructions. The caller passes such a copy to the driver with
     /// [`PriorityStream::pass_on`], and submits any other with [`PriorityStream::memcpy_met`].

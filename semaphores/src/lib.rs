@@ -53,9 +53,11 @@
 mod bank;
 mod emulation;
 mod ledger;
+mod pages;
 mod words;
 
 pub use bank::{Bank, Counts, LIFTS, Publish};
 pub use emulation::{Emulation, EmulationKind, Layout, Step, emulation};
 pub use ledger::{Boost, Pending};
+pub use pages::Pages;
 pub use words::Words;

@@ -4,55 +4,31 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hal::{Code, DevicePtr, Driver, HostRegisterFlags, Result, StreamFlags};
+use hal::{DevicePtr, Driver, Result, StreamFlags};
+
+use crate::pages::Pages;
 
 /// One word per 128 bytes: two words must not share a cache line of the CPU or a burst of the bus.
 const LINE_BYTES: u64 = 128;
 
-/// The size of a registration is a multiple of this.
-const PAGE_BYTES: u64 = 4096;
-
 /// Words that host and device see, each on its own cache line: some in pinned, mapped host memory, and as many in
 /// device memory.
-///
-/// The host memory is ours and only registered with the driver. It outlives a context that an application destroys,
-/// so that a thread that watches words never faults. It is shared with children of a fork: otherwise the parent's
-/// next write would copy the page, and CPU and device would see different pages.
 pub struct Words {
     driver: Arc<dyn Driver>,
-    host: *mut u8,
-    mapped_bytes: usize,
+    host: Pages,
     host_seen_by_device: DevicePtr,
     device: DevicePtr,
     count: u64,
 }
 
-// SAFETY: `host` points to pinned memory that lives as long as `Words` and is only reached through the
-// atomics that `host_word` hands out; the other fields are plain values.
-unsafe impl Send for Words {}
-// SAFETY: as above; every access through a shared `Words` is an atomic access.
-unsafe impl Sync for Words {}
-
 impl Words {
     /// Allocates `count` words in the current context; all read 0.
     pub fn new(driver: &Arc<dyn Driver>, count: u64) -> Result<Words> {
-        let mapped_bytes = (count * LINE_BYTES).next_multiple_of(PAGE_BYTES) as usize;
-        let host = map(mapped_bytes)?;
-        let flags = HostRegisterFlags(HostRegisterFlags::PORTABLE.0 | HostRegisterFlags::DEVICEMAP.0);
-        // SAFETY: the range was mapped just now and is unmapped only after it has been unregistered.
-        let registered = unsafe { driver.host_register(host, mapped_bytes as u64, flags) };
-        registered.inspect_err(|_| unmap(host, mapped_bytes))?;
-        // It is built before the next call that can fail, so that Drop frees the registration.
-        let mut words = Words {
-            driver: Arc::clone(driver),
-            host,
-            mapped_bytes,
-            host_seen_by_device: DevicePtr::NULL,
-            device: DevicePtr::NULL,
-            count,
-        };
-        words.host_seen_by_device = driver.host_device_pointer(host)?;
-        words.device = driver.mem_alloc(count * LINE_BYTES)?;
+        let host = Pages::new(driver, count * LINE_BYTES, |_| Ok(()))?;
+        let host_seen_by_device = driver.host_device_pointer(host.start())?;
+        let device = driver.mem_alloc(count * LINE_BYTES)?;
+        // It is built before the next call that can fail, so that Drop frees the device memory.
+        let words = Words { driver: Arc::clone(driver), host, host_seen_by_device, device, count };
         words.clear_device()?;
         Ok(words)
     }
@@ -73,7 +49,7 @@ impl Words {
         // SAFETY: the mapping is at least `count * LINE_BYTES` long and page aligned, so the word is in bounds and
         // aligned; it was zeroed by the kernel, and it is only accessed atomically, by the CPU and by the device alike;
         // it lives until Drop, which needs `&mut self`.
-        unsafe { &*self.host.add((index * LINE_BYTES) as usize).cast::<AtomicU32>() }
+        unsafe { &*self.host.start().add((index * LINE_BYTES) as usize).cast::<AtomicU32>() }
     }
 
     /// Stores to a host word. For the bus it is a plain store.
@@ -101,34 +77,6 @@ impl Words {
 impl Drop for Words {
     fn drop(&mut self) {
         // Errors are ignored: the process or the context may be going away, and the memory goes with it.
-        if self.device != DevicePtr::NULL {
-            let _ = self.driver.mem_free(self.device);
-        }
-        // If it cannot be unregistered, the device may still see the memory. Then it stays mapped.
-        if self.driver.host_unregister(self.host).is_ok() {
-            unmap(self.host, self.mapped_bytes);
-        }
+        let _ = self.driver.mem_free(self.device);
     }
-}
-
-/// Whether a fork shares the pages. Miri has neither fork nor shared mappings.
-const SHARING: libc::c_int = if cfg!(miri) { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
-
-/// Pages of zeroes that a fork shares.
-fn map(bytes: usize) -> Result<*mut u8> {
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, SHARING | libc::MAP_ANONYMOUS);
-    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches nothing that exists.
-    let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
-    if memory == libc::MAP_FAILED {
-        let text = format!("the system gave no {bytes} bytes of shared memory: raise its limit");
-        return Err(Code::OUT_OF_MEMORY.at("mmap").because(text));
-    }
-    Ok(memory.cast())
-}
-
-/// Unmaps memory that `map` returned.
-fn unmap(memory: *mut u8, bytes: usize) {
-    // SAFETY: `memory` came from `map` with the same size, the driver knows it no more, and no reference that
-    // `host_word` handed out outlives its `Words`.
-    let _ = unsafe { libc::munmap(memory.cast(), bytes) };
 }

@@ -7,8 +7,6 @@
 //! overtake::queues::ask();
 //! ```
 //!
-//! [`copies::Statistics::crowded`] counts the streams that had no queue to themselves, and the log has a warning then.
-//!
 //! Where bulk goes in chunks, because the pipelines beside it tolerate a wait, a chunk that gives way keeps a queue for
 //! copies. The driver makes 4 of them for each direction. A program with more than a few live streams asks for more:
 //!

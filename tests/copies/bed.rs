@@ -1,7 +1,7 @@
 //! Common steps of several checks: options, opening, waiting.
 
 use hal::{Nanos, Wait};
-use overtake::options::{Emulation, Profile, Transport, UrgentTransport};
+use overtake::options::{Emulation, GuardOptions, Profile, Transport, UrgentTransport};
 use overtake::{Direction, Options, Overtake, Priorities, Priority};
 
 use crate::failure::{Failure, Outcome};
@@ -19,6 +19,12 @@ pub fn small_options() -> Options {
             profile.kernel_bytes_min = 48 << 10;
         },
     )
+}
+
+/// The same, for a machine with so many queues for copies.
+pub fn with_queues(options: Options, copy_queues: u32) -> Options {
+    let guard = GuardOptions { copy_queues: Some(copy_queues), ..options.guard };
+    Options { guard, ..options }
 }
 
 /// The same options, with one transport for bulk.

@@ -111,8 +111,8 @@ pub struct Seen {
 
 impl Scene {
     /// Fails if an urgent copy waits for longer than it tolerates.
-    pub fn play(&self, rig: &Rig) -> Result<Seen, Failure> {
-        let overtake = bed::open(rig, Options::default())?;
+    pub fn play(&self, rig: &Rig, options: Options) -> Result<Seen, Failure> {
+        let overtake = bed::open(rig, options)?;
         let highest = overtake.priorities().highest();
         let quiet = (0..self.urgent_streams).map(|_| Ok(overtake.adopt_quiet(rig.stream()?, highest)?));
         let mut quiet = quiet.collect::<Result<Vec<_>, Failure>>()?.into_iter();

@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::Globals;
 use console::failure::{Failure, Result};
 use hal::{Code, Nanos};
@@ -17,6 +16,7 @@ use measure::flow::Flow;
 use measure::method::{Flows, Method, Opened};
 use measure::present::{subtitle, table};
 use measure::product::{Product, Setup, Way};
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use measure::runner::{Load, Pace};
 use measure::stage::{Shown, Stage, finish, span};
 use measure::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};

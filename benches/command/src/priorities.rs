@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::Globals;
 use console::failure::{Failure, Result};
 use hal::{Code, Nanos};
@@ -13,6 +12,7 @@ use measure::catalogue::MethodName;
 use measure::flow::{Cargo, Flow, Plain, Through};
 use measure::method::Tally;
 use measure::present::{latency_figure, latency_text, subtitle, table};
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use measure::stage::{Shown, Stage, finish, methods_or, span};
 use measure::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use overtake::{Options, Overtake, Priority};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
+use crate::rig::STREAM_PRIORITY_DEFAULT;
 use hal::Result;
 use overtake::Options;
 use priority::Direction;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::rig::STREAM_PRIORITY_DEFAULT;
 use channels::chunk::{ENGINE_GAP, chunk_bytes};
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
 use hal::{Device, Nanos, PriorityRange, Result};
 use overtake::Options;

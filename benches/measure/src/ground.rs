@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use channels::probe::Rig;
+use crate::rig::Rig;
 use hal::locks::{lock, unpoisoned};
 use hal::{
     Code, Context, Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream,
@@ -64,7 +64,7 @@ pub struct Adopted {
 impl Ground {
     /// Ground in the current context, with a lane of each size in `lane_bytes`.
     pub fn new(driver: &Arc<dyn Driver>, lane_bytes: &[u64]) -> Result<Ground> {
-        let rig = Rig::new(driver, &[])?;
+        let rig = Rig::new(driver)?;
         let (streams, memory, small, works) = (Mutex::default(), Mutex::default(), OnceLock::new(), OnceLock::new());
         let mut ground = Ground { rig, lanes: Vec::new(), far: None, streams, memory, small, works };
         for &bytes in lane_bytes {

@@ -22,6 +22,7 @@ pub mod method;
 pub mod native;
 pub mod present;
 pub mod product;
+pub mod rig;
 pub mod runner;
 pub mod stage;
 pub mod urgent;

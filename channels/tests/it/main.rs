@@ -2,7 +2,6 @@
 
 mod breaker;
 mod failures;
-mod probe;
 mod room;
 mod shape;
 mod share;

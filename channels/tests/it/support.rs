@@ -61,7 +61,6 @@ impl Bed {
             emulation: emulation(kind),
             adder: &NoAdder,
             pace: None,
-            in_stream: false,
         };
         // SAFETY: the memory lives as long as the GPU.
         unsafe { self.channel.submit(&submission) }

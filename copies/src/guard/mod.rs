@@ -5,6 +5,7 @@ mod book;
 mod callers;
 mod carrier;
 mod load;
+mod opener;
 mod probe;
 mod prospect;
 mod rescue;
@@ -34,7 +35,7 @@ use callers::{Callers, Inside};
 use carrier::Carrier;
 pub(crate) use carrier::Guarded;
 pub(crate) use load::Load;
-use probe::Gates;
+use probe::Gate;
 use scout::Scout;
 
 /// The take-overs that are borne.
@@ -91,7 +92,8 @@ impl Guard {
             return Ok(None);
         }
         let spare = count * handshake::WORDS;
-        let words = Arc::new(Words::new(driver, spare + 1 + Gates::WORDS)?);
+        let gate = spare + 1;
+        let words = Arc::new(Words::new(driver, gate + 1)?);
         let mut guard = Guard {
             driver: Arc::clone(driver),
             records: Arc::clone(records),
@@ -115,7 +117,7 @@ impl Guard {
             let made = Carrier::new(driver, records, kernel, events, callers, &scout, Line::new(&words, index))?;
             guard.carriers.push(made);
         }
-        if let Some(complaint) = guard.try_out(findings, yields, &Gates::new(&words, spare + 1))? {
+        if let Some(complaint) = guard.try_out(findings, yields, &Gate::new(&words, gate))? {
             log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
             return Ok(None);
         }
@@ -124,13 +126,13 @@ impl Guard {
     }
 
     /// Tests the carriers. Returns their fault, if there is one.
-    fn try_out(&self, findings: &Findings, yields: Yield, gates: &Gates) -> Result<Option<&'static str>> {
+    fn try_out(&self, findings: &Findings, yields: Yield, gate: &Gate) -> Result<Option<&'static str>> {
         for carrier in &self.carriers {
             if !carrier.try_out(yields)? {
                 return Ok(Some("a copy kernel that was told not to copy did not say that it obeyed."));
             }
         }
-        let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel, gates);
+        let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel, gate);
         let passes = match findings.kernels_pass(self.carriers.len(), probe) {
             Err(error) if error.code() == Code::LAUNCH_TIMEOUT => return Ok(Some(STANDS_STILL)),
             found => found?,

@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use channels::Adder;
-use channels::probe::Opener;
-use hal::{DevicePtr, Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
+use hal::{Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
 use super::carrier::Carrier;
+use super::opener::Opener;
 use crate::kernel::CopyKernel;
 
 /// The time that the kernel may take, counted by the time that this thread runs. If there is one queue, the
@@ -23,35 +22,26 @@ const TURN: Nanos = Nanos::from_ms(5);
 /// The pause between two looks.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
 
-/// The words of the probe. To free words of its own would wait for all work in the context.
+/// The word of the probe, which opens the waiting streams. To free one of its own would wait for all work in the
+/// context.
 #[derive(Clone)]
-pub(super) struct Gates {
+pub(super) struct Gate {
     words: Arc<Words>,
-    first: u64,
+    number: u64,
 }
 
-/// One opens the waiting streams, and the kernel adds to the other.
-const OPEN: u64 = 0;
-const ADDED: u64 = 1;
-
-impl Gates {
-    pub(super) const WORDS: u64 = 2;
-
-    /// Those from the word of this number on, which are the probe's alone.
-    pub(super) fn new(words: &Arc<Words>, first: u64) -> Gates {
-        Gates { words: Arc::clone(words), first }
+impl Gate {
+    /// The word of this number, which is the probe's alone.
+    pub(super) fn new(words: &Arc<Words>, number: u64) -> Gate {
+        Gate { words: Arc::clone(words), number }
     }
 
-    fn store(&self, which: u64, value: u32) {
-        self.words.store(self.first + which, value);
+    fn set(&self, is_open: bool) {
+        self.words.store(self.number, u32::from(is_open));
     }
 
-    fn host_address(&self, which: u64) -> DevicePtr {
-        self.words.host_address(self.first + which)
-    }
-
-    fn device_address(&self, which: u64) -> DevicePtr {
-        self.words.device_address(self.first + which)
+    fn wait(&self) -> MemOp {
+        MemOp::wait32(self.words.host_address(self.number), 1, WaitCondition::Geq)
     }
 }
 
@@ -60,19 +50,19 @@ pub(super) fn kernels_pass_waits(
     driver: &Arc<dyn Driver>,
     carriers: &[Carrier],
     kernel: &CopyKernel,
-    words: &Gates,
+    gate: &Gate,
 ) -> Result<bool> {
     let Some(last) = carriers.last() else { return Ok(false) };
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
-    let its = words.clone();
-    let opener = Opener::start(driver, move || its.store(OPEN, 1))?;
+    let its = gate.clone();
+    let opener = Opener::start(driver, move || its.set(true))?;
     let step = || opener.step(Nanos::ZERO);
     opener.in_turns(|| {
-        words.store(OPEN, 0);
-        let passed = try_it((&**driver, driver.host()), words, &waiting, last.rescues, kernel, &step);
-        words.store(OPEN, 1);
+        gate.set(false);
+        let passed = try_it((&**driver, driver.host()), gate, &waiting, last.rescues, kernel, &step);
+        gate.set(true);
         let rested = opener.rest();
-        // The words must outlive the streams that wait for them.
+        // The word must outlive the streams that wait for it.
         let ended = waiting.iter().chain([&last.rescues]).map(|stream| driver.stream_synchronize(*stream));
         ended.fold(rested, Result::and).and(passed)
     })
@@ -80,7 +70,7 @@ pub(super) fn kernels_pass_waits(
 
 fn try_it(
     (driver, host): (&dyn Driver, &dyn Host),
-    words: &Gates,
+    gate: &Gate,
     waiting: &[Stream],
     passing: Stream,
     kernel: &CopyKernel,
@@ -88,10 +78,10 @@ fn try_it(
 ) -> Result<bool> {
     for stream in waiting {
         step()?;
-        driver.mem_op(*stream, MemOp::wait32(words.host_address(OPEN), 1, WaitCondition::Geq))?;
-        kernel.add(*stream, words.device_address(OPEN), 1)?;
+        driver.mem_op(*stream, gate.wait())?;
+        kernel.launch_nothing(*stream)?;
     }
-    kernel.add(passing, words.device_address(ADDED), 1)?;
+    kernel.launch_nothing(passing)?;
     comes_true(host, &mut || step().and_then(|()| driver.stream_query(passing)))
 }
 
@@ -160,11 +150,11 @@ mod tests {
         let context = driver.primary_context_retain(hal::Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
         let kernel = CopyKernel::load(&driver).unwrap();
-        let words = Gates::new(&Arc::new(Words::new(&driver, 3).unwrap()), 1);
+        let gate = Gate::new(&Arc::new(Words::new(&driver, 3).unwrap()), 1);
         let streams = [(); 5].map(|()| driver.stream_create(hal::StreamFlags::NON_BLOCKING, 0).unwrap());
         let passed =
-            try_it((&*driver, &RealHost::new()), &words, &streams[..4], streams[4], &kernel, &|| Ok(())).unwrap();
-        words.store(OPEN, 1);
+            try_it((&*driver, &RealHost::new()), &gate, &streams[..4], streams[4], &kernel, &|| Ok(())).unwrap();
+        gate.set(true);
         streams.iter().for_each(|stream| driver.stream_synchronize(*stream).unwrap());
         passed
     }

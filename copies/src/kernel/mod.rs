@@ -162,8 +162,13 @@ impl CopyKernel {
     fn launch_each(&self, stream: Stream) -> Result<()> {
         self.driver.memset_d8_async(self.slots, 0, SLOTS * SLOT_BYTES, stream)?;
         self.add(stream, self.slots, 0)?;
+        self.launch_nothing(stream)
+    }
+
+    /// Launches a kernel that copies nothing.
+    pub(crate) fn launch_nothing(&self, stream: Stream) -> Result<()> {
         let terms = Terms { workers: Workers { blocks: 1, warps: 1 }, yields: None, handshake: None, stream };
-        // SAFETY: this launch copies nothing.
+        // SAFETY: there are no ranges and no words.
         unsafe { self.launch(&[], terms) }
     }
 

@@ -8,7 +8,6 @@ use hal::Nanos;
 use hdrhistogram::Histogram;
 use priority::{Direction, Priorities, Priority};
 
-use super::told;
 use crate::decide::{Plan, Reason};
 use crate::records::statistics::{ClassSnapshot, Latency, Moved, Statistics};
 use hal::locks::lock;
@@ -118,7 +117,6 @@ impl Counters {
             Plan::Engine { .. } => &self.engine,
         };
         way.class(direction).add(bytes);
-        told::went(plan, || way.snapshot().copies, bytes);
     }
 
     /// Copies so far by direction and way, as far as there were any.
@@ -190,7 +188,6 @@ impl Counters {
             stand_downs: self.stand_downs.get(),
             resumptions: self.resumptions.get(),
             stood_down,
-            crowded: 0,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
     }

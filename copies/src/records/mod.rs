@@ -4,21 +4,18 @@
 mod ahead;
 mod burst;
 mod counters;
-mod crowd;
 mod fence;
 mod hold;
 mod in_flight;
 mod lifts;
 mod standing;
 mod statistics;
-mod told;
 mod trace;
 mod traffic;
 
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
-use options::queues::kernel_queues;
 use priority::Direction;
 use threads::Bell;
 
@@ -29,7 +26,6 @@ pub(crate) use burst::Burst;
 #[cfg(test)]
 pub(crate) use burst::CAREFUL_COPIES;
 pub(crate) use counters::Counters;
-pub(crate) use crowd::Crowd;
 pub(crate) use fence::{Fence, Fences};
 pub(crate) use hold::{Hold, Pass};
 pub(crate) use in_flight::{InFlight, Raise};
@@ -47,7 +43,6 @@ pub(crate) struct Records {
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
-    pub(crate) crowd: Crowd,
     /// By direction.
     traffic: [Traffic; Direction::COUNT],
     /// Copies on their way to the watcher; `None` while there is no watcher.
@@ -67,8 +62,8 @@ impl Records {
         has_lulls: bool,
     ) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        let (crowd, traffic) = (Crowd::new(kernel_queues()), [(); Direction::COUNT].map(|()| Traffic::new(has_lulls)));
-        Records { fences, standing, counters, trace, crowd, traffic, flights, bursts, bell }
+        let traffic = [(); Direction::COUNT].map(|()| Traffic::new(has_lulls));
+        Records { fences, standing, counters, trace, traffic, flights, bursts, bell }
     }
 
     /// The traffic of an engine.
@@ -161,7 +156,6 @@ impl Records {
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
-        let counted = self.counters.snapshot(self.standing.has_stood_down(), self.standing.lost());
-        Statistics { crowded: self.crowd.crowded(), ..counted }
+        self.counters.snapshot(self.standing.has_stood_down(), self.standing.lost())
     }
 }

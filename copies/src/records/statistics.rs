@@ -130,9 +130,6 @@ pub struct Statistics {
     pub resumptions: u64,
     /// Whether the layer has stood down to plain copies.
     pub stood_down: bool,
-    /// Streams of the layer, or lanes in use, that came when each of the driver's queues for kernels had one already.
-    /// An urgent kernel may wait there behind a copy kernel that gives way (`overtake::queues`).
-    pub crowded: u64,
     /// Latencies by priority.
     pub latencies: BTreeMap<u8, Latency>,
 }

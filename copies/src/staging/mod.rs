@@ -17,6 +17,7 @@ use hal::locks::lock;
 use hal::{Driver, Event, Result};
 use options::Options;
 use priority::Direction;
+use semaphores::Pages;
 use threads::Worker;
 
 use crate::pool::Pool as Spare;
@@ -26,7 +27,7 @@ use ring::Ring;
 pub(crate) use areas::Areas;
 pub(crate) use conductor::{Conductor, Means, Order, SHARED_PIECE_BYTES_MAX, cut};
 pub(crate) use pages::are_resident;
-pub(crate) use pinned::Pinned;
+pub(crate) use pinned::pin;
 
 /// More threads move bytes no faster, as measured on an H100 with 16 cores; and one is slower than the driver.
 const THREADS: RangeInclusive<usize> = 2..=8;
@@ -112,7 +113,7 @@ impl Staging {
         self: &Arc<Self>,
         driver: &Arc<dyn Driver>,
         direction: Direction,
-        pin: impl Fn(u64) -> Result<Pinned> + Send + 'static,
+        pin: impl Fn(u64) -> Result<Pages> + Send + 'static,
     ) {
         let mut maker = lock(&self.maker);
         if self.ready(direction).is_some() || !self.turn(OPEN, MAKES) {
@@ -142,7 +143,7 @@ impl Staging {
         self.state.load(Ordering::Acquire) == MAKES
     }
 
-    fn make(&self, driver: &Arc<dyn Driver>, direction: Direction, pin: impl Fn(u64) -> Result<Pinned>) -> bool {
+    fn make(&self, driver: &Arc<dyn Driver>, direction: Direction, pin: impl Fn(u64) -> Result<Pages>) -> bool {
         let memory = pin(Ring::bytes(self.slots));
         let memory = memory.inspect_err(|error| {
             let bytes = Ring::bytes(self.slots);

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use hal::locks::lock;
 use hal::{Driver, Event};
+use semaphores::Pages;
 
-use super::pinned::Pinned;
 use crate::pool;
 
 /// A slot has so many bytes.
@@ -31,13 +31,13 @@ pub(crate) struct Ring {
     flying: Mutex<VecDeque<(Slot, Event)>>,
     count: usize,
     /// Ends after the slots.
-    _memory: Pinned,
+    _memory: Pages,
 }
 
 impl Ring {
     /// A ring of `count` slots for all copies, and some for urgent ones.
-    pub(super) fn new(memory: Pinned, count: usize) -> Ring {
-        let start = memory.address();
+    pub(super) fn new(memory: Pages, count: usize) -> Ring {
+        let start = memory.start() as u64;
         let slot = |number: usize| Slot { address: start + number as u64 * SLOT_BYTES, is_urgent: number >= count };
         let spare = [(0..count).map(slot).collect(), (count..count + URGENT_SLOTS).map(slot).collect()];
         Ring { spare: Mutex::new(spare), flying: Mutex::default(), count, _memory: memory }
@@ -117,6 +117,7 @@ mod tests {
 
     use super::*;
     use crate::soft;
+    use crate::staging::pin;
 
     const COUNT: usize = 3;
 
@@ -172,7 +173,7 @@ mod tests {
         let (stream, words) =
             (driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap(), Words::new(&driver, 1).unwrap());
         words.store(0, 0);
-        let ring = Ring::new(Pinned::new(&driver, Ring::bytes(COUNT)).unwrap(), COUNT);
+        let ring = Ring::new(pin(&driver, Ring::bytes(COUNT)).unwrap(), COUNT);
         let mut bed =
             Bed { ring, spare: [COUNT, URGENT_SLOTS], taken: Vec::new(), flying: VecDeque::new(), flown: 0, done: 0 };
         let mut state = 41_u64;

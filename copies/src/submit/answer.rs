@@ -47,11 +47,7 @@ impl Asked<'_> {
             others: room.others,
             channels: engine.channels_made(self.priority),
             urgent_streams: room.urgent_streams,
-            queues: if inner.options.profile.channels {
-                engine.queues()
-            } else {
-                inner.options.guard.copy_queues.into()
-            },
+            queues: inner.options.guard.queues().into(),
         }
     }
 

@@ -42,7 +42,6 @@ impl Planned<'_> {
             adder: &inner.counting,
             // A copy of the most urgent priority does not wait for other callers.
             pace: self.waits_at().map(|_| &inner.pace),
-            in_stream: inner.options.profile.in_stream_brackets,
         };
         for number in engine.channels(priority) {
             let channel = engine.channel(&inner.driver, self.direction(), priority, number)?;

@@ -14,7 +14,7 @@ use crate::inner::Inner;
 use crate::reach::Use;
 use crate::records::Stay;
 use crate::registered;
-use crate::staging::{Areas, Conductor, Means, Order, Pinned, SHARED_PIECE_BYTES_MAX, Staging, are_resident, cut};
+use crate::staging::{Areas, Conductor, Means, Order, SHARED_PIECE_BYTES_MAX, Staging, are_resident, cut, pin};
 use crate::submit::asked::{Miss, Planned, Went};
 
 /// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole. With 4 MiB at a
@@ -186,7 +186,7 @@ fn begin(inner: &Inner, staging: &Arc<Staging>, direction: Direction) {
         let blocking =
             |guard: &Arc<Guard>| guard.blocking(|body| context.visit(|| hal::beside_captures(&*driver, body)));
         let _blocking = guard.as_ref().map(blocking);
-        context.call(|_| Pinned::new(&driver, bytes))
+        context.call(|_| pin(&driver, bytes))
     });
 }
 

@@ -193,7 +193,7 @@ impl<'a> Watcher<'a> {
                 log::warn!(
                     "stood down to plain copies, without priorities, for {:.0} s after {rescues} rescues: no copy made \
                      progress while bulk waited, most likely because bulk and the urgent copy share a hardware queue. \
-                     `overtake info` shows the queues; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more queues.",
                     pause.as_secs()
                 );
             }

@@ -58,8 +58,8 @@ fn run(copies: u32, fails: bool) {
 
 #[test]
 #[cfg_attr(miri, ignore)] // it moves bytes through the software GPU
-fn info_tells_what_is_open_and_debug_the_ways_of_copies() {
-    if !is_alone("messages::info_tells_what_is_open_and_debug_the_ways_of_copies") {
+fn info_tells_what_is_open_and_debug_what_has_failed() {
+    if !is_alone("messages::info_tells_what_is_open_and_debug_what_has_failed") {
         return;
     }
     log::set_logger(&HEARD).unwrap();
@@ -72,15 +72,10 @@ fn info_tells_what_is_open_and_debug_the_ways_of_copies() {
     assert!(closed.starts_with("closed after 0 urgent copies, 1 by copy kernel"), "{closed}");
     assert_eq!(heard(Level::Debug), [""; 0]);
     log::set_max_level(LevelFilter::Debug);
-    run(9, false);
-    let told = [1, 2, 4, 8]
-        .map(|nth| format!("copy {nth} of those that go by copy kernel, behind urgent ones: {BYTES} bytes"));
-    assert_eq!(heard(Level::Debug), told);
     run(1, true);
     let debug = heard(Level::Debug);
-    let [failed, went] = &debug[told.len()..] else { panic!("{debug:?}") };
+    let [failed] = &debug[..] else { panic!("{debug:?}") };
     assert!(failed.starts_with("a copy takes another way, because its own failed: cuLaunchKernel"), "{failed}");
-    assert!(went.starts_with("copy 1 of those that go to the driver as they are (reason: failed otherwise)"), "{went}");
     log::set_max_level(LevelFilter::Off);
     let count = HEARD.0.lock().unwrap().len();
     run(1, false);

@@ -51,7 +51,7 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show driver, devices, stream memory operations and copy queues, probed on this machine, and warn of traps.
+    /// Show driver, devices and settings of this machine, and warn of traps.
     Info(InfoArguments),
     /// Measure how long a small copy waits behind bulk copies, natively and through overtake, and draw it.
     Demo(DemoArguments),

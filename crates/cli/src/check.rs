@@ -24,8 +24,6 @@ struct Judgement {
     is_good: bool,
     rules: usize,
     faults: Vec<FaultRow>,
-    /// Options that have no effect any more.
-    warnings: Vec<String>,
     #[serde(skip)]
     text: String,
 }
@@ -60,13 +58,12 @@ fn judge(path: &Path) -> Judgement {
         message: fault.message.clone(),
     };
     let rules = settings.rules.len();
-    let mut text: String = settings.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    match &settings.faults[..] {
-        [] => text += &format!("{origin}: good; rules: {rules}\n"),
-        faults => faults.iter().for_each(|fault| text += &format!("{fault}\n")),
-    }
+    let text = match &settings.faults[..] {
+        [] => format!("{origin}: good; rules: {rules}\n"),
+        faults => faults.iter().map(|fault| format!("{fault}\n")).collect(),
+    };
     let faults: Vec<FaultRow> = settings.faults.iter().map(row).collect();
-    Judgement { file: origin, is_good: faults.is_empty(), rules, faults, warnings: settings.warnings, text }
+    Judgement { file: origin, is_good: faults.is_empty(), rules, faults, text }
 }
 
 #[cfg(test)]
@@ -96,13 +93,6 @@ mod tests {
             "{}",
             bad.text
         );
-    }
-
-    #[test]
-    fn a_retired_option_is_warned_of_and_no_fault() {
-        let old = judged("transport = \"native\"\n");
-        assert!(old.is_good && old.warnings.len() == 1 && old.text.ends_with("good; rules: 0\n"), "{old:?}");
-        assert!(old.text.starts_with("warning: ") && old.text.contains(":1:1: option transport is retired"), "{old:?}");
     }
 
     #[test]

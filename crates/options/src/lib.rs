@@ -11,7 +11,6 @@
 mod machine;
 mod profile;
 pub mod queues;
-mod retired;
 mod settings;
 mod source;
 mod tunable;
@@ -22,7 +21,6 @@ mod workers;
 
 pub use machine::Machine;
 pub use profile::{CalmOptions, Profile, Transport, UrgentTransport};
-pub use retired::retired;
 pub use semaphores::EmulationKind as Emulation;
 pub use settings::{Automatic, DemandOptions, GuardOptions, Options, WHOLE_BULK_FROM};
 pub use source::{OptionError, syntax, unreadable};

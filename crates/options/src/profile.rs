@@ -149,9 +149,6 @@ pub struct Profile {
     /// After this many rescues the layer stands down to plain copies for a while.
     #[doc(hidden)]
     pub rescues_max: u32,
-    /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
-    #[doc(hidden)]
-    pub in_stream_brackets: bool,
     /// The first value of the counters of `docs/counters.md` that wrap. Only tests set it, to just below the wrap.
     #[doc(hidden)]
     pub counters_from: u32,
@@ -180,7 +177,6 @@ impl Profile {
         staging_bytes_min: 0,
         staging_slots: 0,
         rescues_max: RESCUES.failures_max,
-        in_stream_brackets: false,
         counters_from: 0,
     };
 

@@ -1,4 +1,4 @@
-//! The hardware's kernel queues. When it starts, the driver creates as many as an environment variable says.
+//! The hardware's queues. When it starts, the driver creates as many as environment variables say.
 
 /// The variable. It sets the queues for copies too, unless the other one does.
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -17,6 +17,18 @@ const QUEUES: u32 = 8;
 #[must_use]
 pub fn kernel_queues() -> u32 {
     queues_of(std::env::var(MAX_CONNECTIONS).ok().as_deref())
+}
+
+/// The queues for copies, in each direction, that the driver makes, or has made, in this process.
+#[must_use]
+pub fn copy_queues() -> u32 {
+    copy_queues_of(|name| std::env::var(name).ok()).unwrap_or(COPY_QUEUES)
+}
+
+/// The same by the variables that `lookup` reads. `None` if they say nothing.
+pub fn copy_queues_of(lookup: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    let number = |name| lookup(name)?.trim().parse::<u32>().ok();
+    number(MAX_COPY_CONNECTIONS).or_else(|| number(MAX_CONNECTIONS)).map(|queues| queues.clamp(1, QUEUES_MAX))
 }
 
 /// Whether this value of [`LAUNCH_BLOCKING`] has launches wait.

@@ -8,6 +8,7 @@ use priority::{Direction, Priorities};
 
 use crate::machine::Machine;
 use crate::profile::{Profile, Transport, UrgentTransport};
+use crate::queues::COPY_QUEUES;
 use crate::words::{size, size_text};
 use crate::workers::Workers;
 
@@ -85,22 +86,28 @@ pub struct GuardOptions {
     /// Copies that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs
     /// one.
     pub streams_max: u32,
-    /// The number of hardware queues for copies of one direction, by CUDA's own variables. Copies behind a guarded one
-    /// may fill a queue for each stream, and a rescue needs one more.
-    pub copy_queues: u32,
+    /// The number of hardware queues for copies of one direction. Copies behind a guarded one may fill a queue for each
+    /// stream, and a rescue needs one more. `None`: by CUDA's own variables. In an open layer it is there.
+    pub copy_queues: Option<u32>,
 }
 
 impl GuardOptions {
     /// The number of streams with guarded copies at once, and a queue left for a rescue.
     #[must_use]
     pub fn carriers(&self) -> u32 {
-        self.streams_max.min(self.copy_queues.saturating_sub(1))
+        self.streams_max.min(self.queues().saturating_sub(1))
+    }
+
+    /// The number of hardware queues for copies of one direction; where nothing is set, as the driver makes by itself.
+    #[must_use]
+    pub fn queues(&self) -> u32 {
+        self.copy_queues.unwrap_or(COPY_QUEUES)
     }
 }
 
 impl Default for GuardOptions {
     fn default() -> GuardOptions {
-        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2, copy_queues: 4 }
+        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2, copy_queues: None }
     }
 }
 
@@ -269,8 +276,9 @@ mod tests {
 
     #[test]
     fn a_rescue_always_has_a_queue() {
-        let carriers =
-            |streams_max, copy_queues| GuardOptions { streams_max, copy_queues, ..Default::default() }.carriers();
+        let carriers = |streams_max, queues| {
+            GuardOptions { streams_max, copy_queues: Some(queues), ..Default::default() }.carriers()
+        };
         assert_eq!([carriers(2, 4), carriers(8, 4), carriers(2, 2), carriers(2, 1)], [2, 3, 1, 0]);
     }
 

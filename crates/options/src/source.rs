@@ -8,8 +8,7 @@ use os::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::queues::{self, LAUNCH_BLOCKING, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
-use crate::retired::retired;
+use crate::queues::{self, LAUNCH_BLOCKING};
 use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
 use crate::{unlisted, variables};
@@ -56,14 +55,9 @@ impl Options {
         unlisted::UNLISTED.iter()
     }
 
-    /// Sets one option by name. A retired one is left alone, with a warning in the log: a program without a logger
-    /// shows what [`retired`] says of the name.
+    /// Sets one option by name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         let error = |expected: String| OptionError { name: name.to_owned(), value: value.to_owned(), expected };
-        if let Some(said) = retired(name) {
-            log::warn!("{said}");
-            return Ok(());
-        }
         let tunable = TUNABLES.iter().find(|tunable| tunable.name == name).ok_or_else(|| error(unknown(name)))?;
         tunable.set(self, value).ok_or_else(|| error(tunable.expected()))
     }
@@ -74,7 +68,7 @@ impl Options {
         Ok(self)
     }
 
-    /// Applies a TOML table of options. Returns the faults; a faulty option stays as it was. Retired ones are logged.
+    /// Applies a TOML table of options. Returns the faults; a faulty option stays as it was.
     pub fn apply_toml(&mut self, source: &Source<'_>) -> Vec<Fault> {
         let table = match DeTable::parse(source.text) {
             Ok(table) => table,
@@ -82,25 +76,19 @@ impl Options {
         };
         let mut faults = Vec::new();
         for (name, value) in table.get_ref() {
-            match self.apply(source, name, value) {
-                Ok(warning) => warning.iter().for_each(|warning| log::warn!("{warning}")),
-                Err(fault) => faults.push(fault),
-            }
+            faults.extend(self.apply(source, name, value).err());
         }
         os::fault::sort(&mut faults);
         faults
     }
 
-    /// Applies one entry of such a table. Returns a warning if the option is retired.
+    /// Applies one entry of such a table.
     pub fn apply(
         &mut self,
         source: &Source<'_>,
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<Option<Fault>, Fault> {
-        if let Some(said) = retired(name.get_ref()) {
-            return Ok(Some(source.fault(name.span(), said)));
-        }
+    ) -> Result<(), Fault> {
         let Some(tunable) = TUNABLES.iter().find(|tunable| tunable.name == *name.get_ref()) else {
             return Err(source.fault(name.span(), unknown(name.get_ref())));
         };
@@ -112,8 +100,7 @@ impl Options {
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
         };
         let set = text.and_then(|text| tunable.set(self, &text));
-        set.map(|()| None)
-            .ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
+        set.ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
     }
 
     /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option. Returns the faults; a faulty option
@@ -130,11 +117,7 @@ impl Options {
                 faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
-        for name in [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS] {
-            if let Some(queues) = lookup(name).and_then(|value| value.trim().parse::<u32>().ok()) {
-                self.guard.copy_queues = queues.clamp(1, 32);
-            }
-        }
+        self.guard.copy_queues = queues::copy_queues_of(&lookup).or(self.guard.copy_queues);
         self.launches_block |= lookup(LAUNCH_BLOCKING).is_some_and(|value| queues::launches_block(&value));
         faults
     }
@@ -216,25 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn retired_options_have_no_effect_and_are_no_faults() {
-        let mut options = Options::default();
-        assert_eq!(options.set("transport", "native"), Ok(()));
-        let text = "staging = true\ntransport = \"native\"\n";
-        let source = Source { origin: "o.toml", text };
-        assert_eq!(options.apply_toml(&source), []);
-        let table = DeTable::parse(text).expect("it is TOML");
-        let (name, value) =
-            table.get_ref().iter().find(|(name, _)| name.get_ref() == "transport").expect("it is there");
-        let warning = options.apply(&source, name, value).expect("no fault").expect("a warning");
-        let warning = warning.to_string();
-        assert!(
-            warning.starts_with("o.toml:2:1: option transport is retired") && warning.contains("wait_budget_us=60")
-        );
-        assert_eq!(options.apply_variables(|name| (name == "OVERTAKE_TRANSPORT").then(|| "native".to_owned())), []);
-        assert_eq!(options, Options { staging: true, ..Options::default() });
-    }
-
-    #[test]
     fn tests_have_one_variable_of_their_own() {
         let mut options = Options::default();
         let test = |name: &str| (name == "OVERTAKE_UNLISTED").then(|| "fence_every=1,lull=much".to_owned());
@@ -242,7 +206,7 @@ mod tests {
         assert_eq!(options, Options::default());
         let said: Vec<String> = options.apply_unlisted(test).iter().map(ToString::to_string).collect();
         assert_eq!((options.profile.fence_every, said.len()), (1, 1), "{said:?}");
-        assert!(options.set("ticket_every", "2").is_ok() && options.profile.fence_every == 1, "it is no option");
+        assert!(options.set("ticket_every", "2").is_err() && options.profile.fence_every == 1, "it is no option");
     }
 
     #[test]
@@ -262,7 +226,7 @@ mod tests {
             let mut options = Options::default();
             let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
             assert_eq!(options.apply_variables(lookup), []);
-            options.guard.copy_queues
+            options.guard.queues()
         };
         let (all, copies) = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS");
         assert_eq!(queues(&[]), 4);

@@ -1,7 +1,6 @@
 //! The environment variables of this project, and warnings about unknown ones: otherwise a misspelt variable would
 //! silently have no effect.
 
-use crate::retired::successor;
 use crate::tunable::TUNABLES;
 use crate::unlisted;
 
@@ -72,7 +71,7 @@ pub fn of_option(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase())
 }
 
-/// Messages about variables that begin like ours and are unknown, retired, or for tests.
+/// Messages about variables that begin like ours and are unknown, or for tests.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let ours: Vec<String> = names.into_iter().filter(|name| name.starts_with(PREFIX)).collect();
     // Most processes have none, and start sooner without the list of those that are known.
@@ -86,9 +85,6 @@ pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let say = |name: String| {
         if name == unlisted::VARIABLE {
             return format!("{name} is set: it changes values that only tests of overtake change");
-        }
-        if let Some(why) = successor(&name[PREFIX.len()..].to_lowercase()) {
-            return format!("{name} is retired, and has no effect: {why}");
         }
         match nearest(&name, known.iter().copied()) {
             Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
@@ -137,10 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn retired_variables_and_that_of_tests_are_told() {
-        assert!(said("OVERTAKE_WATCHER_NAP_US")[0].starts_with("OVERTAKE_WATCHER_NAP_US is retired"));
-        assert!(said("OVERTAKE_MONITOR_NAP_US")[0].contains("is retired"));
-        assert!(said("OVERTAKE_URGENT_TRANSPORT")[0].ends_with("has urgent copies go by kernel"));
+    fn the_variable_of_tests_is_told() {
         assert!(said("OVERTAKE_UNLISTED")[0].contains("only tests"));
     }
 

@@ -225,8 +225,23 @@ impl DeviceRecord {
         }
     }
 
+    /// The figures of several, of any devices.
+    #[must_use]
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a DeviceRecord>) -> DeviceRecord {
+        parts.into_iter().fold(DeviceRecord::default(), |mut sum, part| {
+            sum.add(part);
+            sum
+        })
+    }
+
+    /// The latencies of the most urgent priority.
+    #[must_use]
+    pub fn most_urgent(&self) -> Option<&LatencyRecord> {
+        self.latencies.iter().filter(|latency| latency.count > 0).max_by_key(|latency| latency.priority)
+    }
+
     /// Adds the figures of another context of the same device.
-    pub(crate) fn add(&mut self, other: &DeviceRecord) {
+    pub fn add(&mut self, other: &DeviceRecord) {
         self.contexts += other.contexts;
         self.copies.urgent.add(other.copies.urgent);
         self.copies.kernel.add(other.copies.kernel);

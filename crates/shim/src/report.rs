@@ -122,7 +122,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     let state = state(process, &devices);
     let calls = (process.start.calls)();
     let observed = seen::observed(process, &calls);
-    let verdict = verdict(&facts::facts(&devices, observed.clone()));
+    let verdict = verdict(&DeviceRecord::sum(&devices), observed.as_ref());
     let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut warnings: Vec<String> = process.settings.faults.iter().map(ToString::to_string).collect();
     warnings.extend(process.settings.warnings.iter().chain(&process.settings.unknown).cloned());
@@ -223,7 +223,6 @@ fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
 }
 
 mod closed;
-mod facts;
 pub mod live;
 mod seen;
 #[cfg(test)]

@@ -127,13 +127,10 @@ impl Settings {
             Ok(table) => table,
             Err(error) => return self.faults.push(syntax(source, &error)),
         };
-        let (mut faults, mut retired) = (Vec::new(), Vec::new());
+        let mut faults = Vec::new();
         let (rules, options) = table.get_ref().iter().partition::<Vec<_>, _>(|(name, _)| *name.get_ref() == "rule");
         for (name, value) in options {
-            match self.options.apply(source, name, value) {
-                Ok(warning) => retired.extend(warning),
-                Err(fault) => faults.push(fault),
-            }
+            faults.extend(self.options.apply(source, name, value).err());
         }
         // After the options, which name the number of priorities.
         for (_, value) in rules {
@@ -142,8 +139,6 @@ impl Settings {
                 Err(more) => faults.extend(more),
             }
         }
-        os::fault::sort(&mut retired);
-        self.warnings.extend(retired.iter().map(ToString::to_string));
         os::fault::sort(&mut faults);
         self.faults.append(&mut faults);
     }
@@ -215,15 +210,6 @@ mod tests {
         assert_eq!(settings.options, Settings::default().options);
         apply(&mut settings, "no toml");
         assert!(settings.faults.len() == 4 && shown(&settings)[3].starts_with("a file:1:4: "), "{settings:?}");
-    }
-
-    #[test]
-    fn retired_options_are_warned_of_and_have_no_effect() {
-        let mut settings = Settings::default();
-        apply(&mut settings, "transport = \"native\"\nlull = \"nonsense\"\n");
-        assert_eq!((shown(&settings), &settings.options), (Vec::new(), &Settings::default().options));
-        let places: Vec<&str> = settings.warnings.iter().filter_map(|warning| warning.get(..11)).collect();
-        assert_eq!(places, ["a file:1:1:", "a file:2:1:"]);
     }
 
     /// Programs that pin nothing gain most, and none of them sets an option.

@@ -6,51 +6,10 @@ use serde::Serialize;
 
 use crate::help::help;
 use crate::observed::Observed;
+use crate::record::{DeviceRecord, LatencyRecord, ReasonRecord};
 
 /// A 99th percentile needs so many samples.
 const P99_SAMPLES_MIN: u64 = 1_000;
-
-/// The figures of one process, or of several together.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// What was seen of all copies, where the drop-in watched.
-    pub observed: Option<Observed>,
-    /// Copies that bulk had to yield to.
-    pub urgent_copies: u64,
-    /// Bulk copies that could yield.
-    pub bulk_copies: u64,
-    /// Copies that were passed on, by reason.
-    pub passed_on: Vec<(String, u64)>,
-    /// The latencies of the most urgent priority.
-    pub most_urgent: Option<Measured>,
-    /// Bulk copies that the copy engine took over from a kernel.
-    pub guard_rescues: u64,
-    /// Kernels that were launched for the first time beside bulk.
-    pub first_launches: u64,
-    /// Times when the watchdog let waiting copies go.
-    pub rescues: u64,
-    /// Copies that could not be made.
-    pub lost: u64,
-    /// Times when the layer stood down, in whole or in its copies by kernel.
-    pub stand_downs: u64,
-    /// Times when it tried again after that.
-    pub resumptions: u64,
-}
-
-/// The latencies of copies of one priority.
-#[derive(Clone, Copy, Debug)]
-pub struct Measured {
-    /// The priority.
-    pub priority: u8,
-    /// The number of measured copies.
-    pub count: u64,
-    /// The median, if it is known.
-    pub p50_us: Option<f64>,
-    /// The 99th percentile, if it is known.
-    pub p99_us: Option<f64>,
-    /// The longest.
-    pub max_us: f64,
-}
 
 /// One sentence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,27 +38,28 @@ fn curable(what: String, cure: &str) -> Finding {
     Finding { what, cure: Some(cure.to_owned()) }
 }
 
-/// The verdict: first the urgent copies, then copies that could not be prioritised, by frequency, then the rest.
+/// The verdict on one process, or on several together: first the urgent copies, then copies that could not be
+/// prioritised, by frequency, then the rest. `observed` is what was seen of all copies, where the drop-in watched.
 #[must_use]
-pub fn verdict(facts: &Facts) -> Vec<Finding> {
-    let helps = facts.observed.as_ref().map(|seen| help(seen).finding());
+pub fn verdict(sum: &DeviceRecord, observed: Option<&Observed>) -> Vec<Finding> {
+    let helps = observed.map(|seen| help(seen).finding());
     let mut findings = Vec::from_iter(helps);
     // Where it is known whether anything could be done, there is nothing to guess.
-    let is_idle = facts.urgent_copies == 0 && facts.observed.is_some();
-    findings.extend((!is_idle).then(|| urgent(facts)));
-    findings.extend(unprioritised(facts));
-    findings.extend(unneeded(facts));
-    findings.extend(trouble(facts));
+    let is_idle = sum.copies.urgent.copies == 0 && observed.is_some();
+    findings.extend((!is_idle).then(|| urgent(sum)));
+    findings.extend(unprioritised(sum));
+    findings.extend(unneeded(sum));
+    findings.extend(trouble(sum));
     findings
 }
 
-fn urgent(facts: &Facts) -> Finding {
-    let (copies, bulk) = (facts.urgent_copies, facts.bulk_copies);
-    let took = facts.most_urgent.map_or_else(String::new, |measured| format!("; {}", spans(&measured)));
+fn urgent(sum: &DeviceRecord) -> Finding {
+    let (copies, bulk) = (sum.copies.urgent.copies, sum.copies.kernel.copies + sum.copies.engine.copies);
+    let took = sum.most_urgent().map_or_else(String::new, |measured| format!("; {}", spans(measured)));
     let what = format!("urgent copies that bulk had to yield to: {copies}; bulk copies that could yield: {bulk}{took}");
     // A copy without company may have had the highest priority: nothing here says that none had one.
-    let is_alone = |(reason, count): &(String, u64)| reason == Reason::Alone.name() && *count > 0;
-    match (copies, facts.passed_on.iter().any(is_alone)) {
+    let is_alone = |passed: &ReasonRecord| passed.reason == Reason::Alone.name() && passed.copies > 0;
+    match (copies, sum.passed_on.iter().any(is_alone)) {
         (0, true) => curable(
             what,
             "nothing if no copy waits behind others of another priority; else priorities that differ: of the CUDA \
@@ -115,12 +75,12 @@ fn urgent(facts: &Facts) -> Finding {
 }
 
 /// For example `those of priority 6 took 8.2 us at the median, 140.0 us at most (of 500)`.
-fn spans(measured: &Measured) -> String {
+fn spans(measured: &LatencyRecord) -> String {
     let median = measured.p50_us.map(|us| format!("{us:.1} us at the median, "));
     let tail = measured.p99_us.filter(|_| measured.count >= P99_SAMPLES_MIN);
     let tail = tail.map(|us| format!("{us:.1} us at the 99th percentile, "));
     let (median, tail) = (median.unwrap_or_default(), tail.unwrap_or_default());
-    let Measured { priority, count, max_us, .. } = measured;
+    let LatencyRecord { priority, count, max_us, .. } = measured;
     format!("those of priority {priority} took {median}{tail}{max_us:.1} us at most (of {count} measured)")
 }
 
@@ -178,16 +138,16 @@ fn cause(reason: Reason) -> Cause {
 }
 
 /// Copies that were passed on, by cause, most frequent first.
-fn causes(facts: &Facts) -> Vec<(Cause, u64)> {
+fn causes(sum: &DeviceRecord) -> Vec<(Cause, u64)> {
     let named = |name: &str| Reason::ALL.into_iter().find(|reason| reason.name() == name);
-    let known = facts.passed_on.iter().filter_map(|(name, copies)| Some((named(name)?, *copies)));
+    let known = sum.passed_on.iter().filter_map(|passed| Some((named(&passed.reason)?, passed.copies)));
     let mut causes: Vec<(Cause, u64)> = known.map(|(reason, copies)| (cause(reason), copies)).collect();
     causes.sort_by_key(|(_, copies)| std::cmp::Reverse(*copies));
     causes
 }
 
-fn unprioritised(facts: &Facts) -> impl Iterator<Item = Finding> {
-    causes(facts).into_iter().filter_map(|(cause, copies)| match cause {
+fn unprioritised(sum: &DeviceRecord) -> impl Iterator<Item = Finding> {
+    causes(sum).into_iter().filter_map(|(cause, copies)| match cause {
         Cause::Obstacle { why, cure } => {
             Some(curable(format!("copies that could not be prioritised: {copies}, because {why}"), cure))
         }
@@ -195,8 +155,8 @@ fn unprioritised(facts: &Facts) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn unneeded(facts: &Facts) -> Option<Finding> {
-    let harmless = causes(facts).into_iter().filter_map(|(cause, copies)| match cause {
+fn unneeded(sum: &DeviceRecord) -> Option<Finding> {
+    let harmless = causes(sum).into_iter().filter_map(|(cause, copies)| match cause {
         Cause::Harmless(why) => Some((why, copies)),
         Cause::Obstacle { .. } => None,
     });
@@ -206,10 +166,10 @@ fn unneeded(facts: &Facts) -> Option<Finding> {
     (copies > 0).then(|| fine(format!("copies that needed no priority: {copies}: {}", reasons.join(", "))))
 }
 
-fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
-    let (rescues, replaced, lost) = (facts.rescues, facts.guard_rescues, facts.lost);
-    let stood_down = (facts.stand_downs > 0).then(|| {
-        let (downs, returns) = (facts.stand_downs, facts.resumptions);
+fn trouble(sum: &DeviceRecord) -> impl Iterator<Item = Finding> {
+    let (rescues, replaced, lost) = (sum.rescues, sum.guard_rescues, sum.lost);
+    let stood_down = (sum.stand_downs > 0).then(|| {
+        let (downs, returns) = (sum.stand_downs, sum.resumptions);
         let what =
             format!("times that overtake stood down, and copies became plain ones: {downs}; came back: {returns}");
         curable(what, "the cure that the warning names; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 if copies share queues")
@@ -222,11 +182,11 @@ fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
         let what = format!("bulk copies that found no multiprocessor, and were made by the copy engine: {replaced}");
         curable(what, "leaving a few multiprocessors free in kernels that run long")
     });
-    let loaded = (facts.first_launches > 0).then(|| {
+    let loaded = (sum.first_launches > 0).then(|| {
         let what = format!(
             "kernels that were launched for the first time beside bulk: {}; where the driver loads one then, the next \
              copies of all streams wait for that bulk",
-            facts.first_launches
+            sum.first_launches
         );
         curable(what, "load_ahead_kernels_max=512, CUDA_MODULE_LOADING=EAGER, or a warm-up before bulk begins")
     });
@@ -240,27 +200,40 @@ fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Amount, Classes};
 
-    fn facts(passed_on: &[(&str, u64)]) -> Facts {
-        let passed_on = passed_on.iter().map(|(name, copies)| ((*name).to_owned(), *copies)).collect();
-        let measured = Measured { priority: 6, count: 500, p50_us: Some(8.2), p99_us: Some(99.0), max_us: 140.0 };
-        Facts { urgent_copies: 1000, bulk_copies: 7, passed_on, most_urgent: Some(measured), ..Facts::default() }
+    fn passed_on(reasons: &[(&str, u64)]) -> Vec<ReasonRecord> {
+        let of = |(name, copies): &(&str, u64)| ReasonRecord {
+            reason: (*name).to_owned().into(),
+            copies: *copies,
+            bytes: 0,
+        };
+        reasons.iter().map(of).collect()
     }
 
-    fn shown(facts: &Facts) -> Vec<String> {
-        verdict(facts).iter().map(ToString::to_string).collect()
+    fn figures(reasons: &[(&str, u64)]) -> DeviceRecord {
+        let [urgent, kernel, engine] = [1000, 4, 3].map(|copies| Amount { copies, bytes: 0 });
+        let copies = Classes { urgent, kernel, engine, ..Classes::default() };
+        let latency =
+            LatencyRecord { priority: 6, count: 500, p50_us: Some(8.2), p99_us: Some(99.0), ..Default::default() };
+        let latencies = vec![LatencyRecord { max_us: 140.0, ..latency }];
+        DeviceRecord { copies, passed_on: passed_on(reasons), latencies, ..DeviceRecord::default() }
+    }
+
+    fn shown(sum: &DeviceRecord) -> Vec<String> {
+        verdict(sum, None).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_run_without_trouble_says_how_long_urgent_copies_took() {
         let expected = "urgent copies that bulk had to yield to: 1000; bulk copies that could yield: 7; those of \
                         priority 6 took 8.2 us at the median, 140.0 us at most (of 500 measured)";
-        assert_eq!(shown(&facts(&[])), [expected], "500 are too few for a 99th percentile");
+        assert_eq!(shown(&figures(&[])), [expected], "500 are too few for a 99th percentile");
     }
 
     #[test]
     fn unprioritised_copies_come_with_their_reason_and_its_cure() {
-        let said = shown(&facts(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("within budget", 1)]));
+        let said = shown(&figures(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("within budget", 1)]));
         assert!(
             said[1].starts_with("copies that could not be prioritised: 3, because their host memory is not pinned")
         );
@@ -271,7 +244,7 @@ mod tests {
 
     #[test]
     fn copies_without_company_may_have_had_a_priority() {
-        let of = |passed_on: &[(&str, u64)]| Facts { urgent_copies: 0, most_urgent: None, ..facts(passed_on) };
+        let of = |reasons: &[(&str, u64)]| DeviceRecord { passed_on: passed_on(reasons), ..DeviceRecord::default() };
         let alone = shown(&of(&[("alone", 2)]));
         assert!(alone[0].contains("; try: nothing if no copy waits behind others"), "{alone:?}");
         let pageable = shown(&of(&[("pageable", 2)]));
@@ -295,14 +268,15 @@ mod tests {
         };
         assert_eq!((rows(harmless), rows(obstacles)), (named(true), named(false)));
         for reason in Reason::ALL {
-            assert_eq!(shown(&facts(&[(reason.name(), 4)])).len(), 2, "{}", reason.name());
+            assert_eq!(shown(&figures(&[(reason.name(), 4)])).len(), 2, "{}", reason.name());
         }
     }
 
     #[test]
     fn trouble_is_told_last_and_nothing_urgent_first() {
-        let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stand_downs: 4, resumptions: 3, ..Facts::default() };
-        let said = verdict(&Facts { first_launches: 5, ..facts });
+        let (rescues, guard_rescues, lost, stand_downs, resumptions, first_launches) = (1, 2, 3, 4, 3, 5);
+        let sum = DeviceRecord { rescues, guard_rescues, lost, stand_downs, resumptions, ..DeviceRecord::default() };
+        let said = verdict(&DeviceRecord { first_launches, ..sum }, None);
         assert!(said.len() == 6 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
         assert!(
             said[0].what.starts_with("urgent copies that bulk had to yield to: 0;")

@@ -147,9 +147,7 @@ impl Lane<'_> {
     #[must_use]
     pub fn stream(&self) -> Stream {
         // The function may submit work that is not seen here.
-        if self.site.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
-            self.stream.note_kernel();
-        }
+        self.site.lent.fetch_or(self.call.bit(), Ordering::Relaxed);
         if self.call.can_begin.get() == Some(true) {
             self.call.can_begin.set(None);
         }

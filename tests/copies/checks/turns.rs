@@ -84,14 +84,14 @@ pub fn beside_other_bulk(rig: &Rig) -> Outcome {
 
 /// Urgent copies beside requests of 4 MiB without end, both ways: a real GPU is judged too.
 pub fn waits_of_urgent_copies(rig: &Rig) -> Outcome {
-    let seen = Scene { streams: 1, bytes: 4 << 20, urgent_streams: 2 }.play(rig)?;
+    let seen = Scene { streams: 1, bytes: 4 << 20, urgent_streams: 2 }.play(rig, Options::default())?;
     ensure!(seen.not_whole == 0 && seen.whole > 100 && seen.part >= 0.9, "{seen:?}");
     Ok(())
 }
 
 /// The same beside three streams each way, which go in chunks.
 pub fn waits_behind_chunks(rig: &Rig) -> Outcome {
-    let seen = Scene { streams: 3, bytes: 4 << 20, urgent_streams: 2 }.play(rig)?;
+    let seen = Scene { streams: 3, bytes: 4 << 20, urgent_streams: 2 }.play(rig, Options::default())?;
     ensure!(seen.whole == 0 && seen.not_whole > 100, "{seen:?}");
     Ok(())
 }

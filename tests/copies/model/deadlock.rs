@@ -1,9 +1,11 @@
-//! Waits in the application's own streams deadlock: the suite would notice, and the watchdog ends the deadlock.
+//! Copies that wait in queues which urgent copies need deadlock: the suite would notice, and the watchdog ends it. It comes
+//! to that where the driver has made fewer queues than the layer assumes.
 
 use hal::Nanos;
 use overtake::copy::CopyHandle;
 use overtake::options::Transport;
 use overtake::{Options, PriorityStream};
+use softgpu::Connections;
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure};
@@ -38,8 +40,9 @@ fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
     Ok(handles)
 }
 
-fn in_stream(watchdog: bool) -> Options {
-    let mut options = bed::transport(Transport::Engine).with_profile(|profile| profile.in_stream_brackets = true);
+/// One queue is taken for several.
+fn mistaken(watchdog: bool) -> Options {
+    let mut options = bed::with_queues(bed::transport(Transport::Engine), 8);
     if !watchdog {
         options.rescue_after = Nanos::MAX;
     }
@@ -49,9 +52,9 @@ fn in_stream(watchdog: bool) -> Options {
 /// Without a watchdog it hangs, as the model proves.
 pub fn is_real() -> Outcome {
     on(
-        |builder| builder,
+        |builder| builder.connections(Connections { max: None, copy: Some(1) }),
         |gpu, rig| {
-            let stall = Stall::new(gpu, rig, in_stream(false))?;
+            let stall = Stall::new(gpu, rig, mistaken(false))?;
             let handles = entangle(rig, &stall)?;
             let end = rig.driver().context_synchronize();
             ensure!(end.is_err() && gpu.deadlock().is_some(), "it should have hung");
@@ -65,9 +68,9 @@ pub fn is_real() -> Outcome {
 /// With a watchdog it goes on after a short delay.
 pub fn is_ended_by_the_watchdog() -> Outcome {
     on(
-        |builder| builder,
+        |builder| builder.connections(Connections { max: None, copy: Some(1) }),
         |gpu, rig| {
-            let stall = Stall::new(gpu, rig, in_stream(true))?;
+            let stall = Stall::new(gpu, rig, mistaken(true))?;
             entangle(rig, &stall)?.iter().try_for_each(CopyHandle::wait)?;
             ensure!(stall.overtake.statistics().rescues > 0, "there was no rescue, so this shows nothing");
             ensure!(gpu.deadlock().is_none(), "the watchdog came too late");

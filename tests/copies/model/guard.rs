@@ -41,7 +41,7 @@ pub fn one_queue_for_kernels() -> Outcome {
     on(
         |builder| builder.connections(Connections { max: Some(1), copy: Some(8) }),
         |_, rig| {
-            let overtake = bed::open(rig, options())?;
+            let overtake = bed::open(rig, bed::with_queues(options(), 8))?;
             let filled = Filled::new(rig, &overtake)?;
             let bulk = filled.begin(1, 1)?;
             same("the plan", &bulk[0].plan(), &Plan::Native(Reason::NoKernel))?;

@@ -19,7 +19,8 @@ const TURN: Nanos = Nanos::from_us(85);
 impl Scene {
     fn play_with(&self, copy_queues: u32) -> Result<Seen, Failure> {
         let connections = Connections { max: None, copy: Some(copy_queues) };
-        on(|builder| builder.connections(connections).payload(Payload::TimingOnly), |_, rig| self.play(rig))
+        let options = bed::with_queues(Options::default(), copy_queues);
+        on(|builder| builder.connections(connections).payload(Payload::TimingOnly), |_, rig| self.play(rig, options))
     }
 }
 
@@ -47,7 +48,7 @@ pub fn three_streams_go_in_chunks() -> Outcome {
 
 /// The plans of bulk beside so many quiet streams.
 fn plans_beside(rig: &Rig, counts: [usize; 3]) -> Result<Vec<Plan>, Failure> {
-    let overtake = bed::open(rig, Options::default())?;
+    let overtake = bed::open(rig, bed::with_queues(Options::default(), 5))?;
     let highest = overtake.priorities().highest();
     let bulk = Lane::new(rig, overtake.adopt(rig.stream()?, Priority::LOWEST)?, MIB, true)?;
     let _camera = overtake.expect(highest, None)?.tolerating(TOLERANCE);
@@ -127,7 +128,7 @@ pub fn chains_alternate() -> Outcome {
     on(
         |builder| builder.connections(connections).payload(Payload::TimingOnly),
         |_, rig| {
-            let overtake = bed::open(rig, Options::default())?;
+            let overtake = bed::open(rig, bed::with_queues(Options::default(), 16))?;
             let _camera = overtake.expect(overtake.priorities().highest(), None)?.tolerating(Nanos::from_us(300));
             let chain = |_| {
                 let raw = rig.stream()?;

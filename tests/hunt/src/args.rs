@@ -43,9 +43,9 @@ pub struct HuntArguments {
     /// Hunt without the watchdog: a test of the hunt.
     #[arg(long, hide = true)]
     pub without_watchdog: bool,
-    /// Put brackets into the application's own streams, which deadlocks: a test of the hunt.
-    #[arg(long, hide = true)]
-    pub in_stream_brackets: bool,
+    /// Take the device's copy queues for so many: a test of the hunt.
+    #[arg(long, hide = true, value_name = "NUMBER")]
+    pub assumed_queues: Option<u32>,
     /// Plant a bug in the software GPU: a test of the hunt.
     #[arg(long, hide = true, value_enum)]
     pub plant: Option<BugName>,

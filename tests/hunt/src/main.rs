@@ -102,9 +102,10 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
     if hunt.without_watchdog {
         options.rescue_after = Nanos::MAX;
     }
-    if hunt.in_stream_brackets {
+    if hunt.assumed_queues.is_some() {
+        options.guard.copy_queues = hunt.assumed_queues;
         options.wait_budget = Nanos::ZERO;
-        options.profile = Profile { in_stream_brackets: true, ..Profile::emulating(Emulation::Bracket) };
+        options.profile = Profile::emulating(Emulation::Bracket);
         // The starvation bound is off as well: a deadlock is proven only while no thread waits for a deadline.
         options.profile.share.share = 0.0;
     }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{Driver, Event, EventFlags, Result, Stream};
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake_plan::dag::{Plan, Program};
 
 use super::content::{self, Step};

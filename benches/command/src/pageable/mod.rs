@@ -6,11 +6,11 @@ pub(crate) mod memory;
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::Globals;
 use console::failure::Result;
 use measure::catalogue::Label;
 use measure::present::table;
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use measure::stage::{Shown, Stage, finish};
 use overtake::{Options, Overtake, Priority};
 use priority::Direction;

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::failure;
 use hal::{Nanos, Result};
 use measure::bulk::{Feeder, Throughput};
 use measure::catalogue::Workshop;
 use measure::flow::{Cargo, Flow};
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake::task::Tasks;
 use priority::Direction;
 use report::{BenchRow, Spread};

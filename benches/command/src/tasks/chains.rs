@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::failure;
 use hal::{Code, Event, EventFlags, MemOp, Nanos, Result, Stream};
 use measure::catalogue::Workshop;
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake::task::Tasks;
 use report::{BenchRow, Spread};
 

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use console::failure;
 use hal::locks::lock;
 use hal::{Result, Stream};
 use measure::flow::{Cargo, Flow};
 use measure::ground::Ground;
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake::Priority;
 use overtake::copy::CopyQueue;
 use priority::Direction;

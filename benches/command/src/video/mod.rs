@@ -53,14 +53,13 @@ pub fn run(globals: &Globals, video: &VideoArguments) -> Result<()> {
     let has_courses = video.slow > 0;
     let at_once = NonZeroU32::new(video.at_once);
     let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes, at_once, has_courses };
-    let (rows, verdict, crowded) =
-        if video.raise { climb(&stage, &set, video)? } else { film_all(&stage, &set, video)? };
+    let (rows, verdict) = if video.raise { climb(&stage, &set, video)? } else { film_all(&stage, &set, video)? };
     let run = Run { header: stage.header.clone(), rows };
-    show(video, run, verdict, note_of_queues(asked, crowded))
+    show(video, run, verdict, note_of_queues(asked))
 }
 
-/// Rows, the result in words, and the most streams of a slice that shared a queue.
-type Measured = (Vec<BenchRow>, String, u64);
+/// Rows, and the result in words.
+type Measured = (Vec<BenchRow>, String);
 
 /// Every method beside every background, in rounds.
 fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measured> {
@@ -76,10 +75,9 @@ fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Meas
             case.slices.push(slice);
         }
     }
-    let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);
     let rows = rows(&cases, terms(video));
     let verdict = verdict(&rows);
-    Ok((rows, verdict, crowded))
+    Ok((rows, verdict))
 }
 
 /// Every method beside every background, with one camera more at a time.
@@ -88,8 +86,8 @@ fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measure
     let part = Nanos(span(video.common.seconds).0 / steps as u64);
     let mut progress = stage.progress(video.common.seconds, steps);
     let load = (methods(video), &video.background[..]);
-    let (rows, carried, crowded) = raise::raise(set, load, terms(video), part, &mut progress)?;
-    Ok((rows, raise::verdict(&carried), crowded))
+    let (rows, carried) = raise::raise(set, load, terms(video), part, &mut progress)?;
+    Ok((rows, raise::verdict(&carried)))
 }
 
 fn terms(video: &VideoArguments) -> Terms<'_> {
@@ -106,17 +104,13 @@ fn ask_for_queues(video: &VideoArguments) -> Asked {
     if video.tolerance_us == 0 { queues::ask() } else { queues::ask_with_copies(queues::COPY_QUEUES_OF_CHUNKS) }
 }
 
-/// The hardware's queues for kernels, and the streams of a slice that had none to themselves.
-fn note_of_queues(asked: Asked, crowded: u64) -> String {
+/// The hardware's queues for kernels.
+fn note_of_queues(asked: Asked) -> String {
     let name = environment::MAX_CONNECTIONS;
-    let queues = match asked {
+    match asked {
         Asked::Most => format!("{name}={} was set for this run, as {name} was not set", queues::QUEUES_MAX),
         Asked::Given(queues) => format!("{queues} queues for kernels, as {name} says"),
         Asked::TooLate => format!("{} queues for kernels", queues::kernel_queues()),
-    };
-    match crowded {
-        0 => queues,
-        _ => format!("{queues}; up to {crowded} streams with kernels shared theirs, where a picture may wait for bulk"),
     }
 }
 

@@ -21,16 +21,16 @@ pub struct Carried {
     missed: Option<u64>,
 }
 
-/// Raises the load of each method beside each background. Each step takes `part`. Returns the rows of all steps, the
-/// results, and the most streams of a step that shared a queue.
+/// Raises the load of each method beside each background. Each step takes `part`. Returns the rows of all steps, and
+/// the results.
 pub fn raise(
     set: &Set<'_>,
     (methods, backgrounds): (&[VideoMethod], &[Background]),
     terms: Terms<'_>,
     part: Nanos,
     progress: &mut Progress,
-) -> Result<(Vec<BenchRow>, Vec<Carried>, u64)> {
-    let (mut all, mut carried, mut crowded) = (Vec::new(), Vec::new(), 0);
+) -> Result<(Vec<BenchRow>, Vec<Carried>)> {
+    let (mut all, mut carried) = (Vec::new(), Vec::new());
     for background in backgrounds.iter().copied() {
         for method in methods.iter().copied() {
             let scene = Scene { method, has_pictures: true, background: Some(background) };
@@ -39,7 +39,6 @@ pub fn raise(
                 progress.step(method.name());
                 let count = most.cameras + 1;
                 let slice = film(&Set { cameras: &set.cameras[..count], ..*set }, &scene, part)?;
-                crowded = crowded.max(slice.crowded);
                 match slice.footage.iter().map(Footage::missed).sum() {
                     0 => most.cameras = count,
                     missed => most.missed = Some(missed),
@@ -50,7 +49,7 @@ pub fn raise(
             carried.push(most);
         }
     }
-    Ok((all, carried, crowded))
+    Ok((all, carried))
 }
 
 /// A row of a step, if its cameras have begun.

@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{HostThread, Nanos, Result};
 use measure::bulk::Throughput;
 use measure::catalogue::Workshop;
 use measure::flow::Flow;
+use measure::rig::STREAM_PRIORITY_DEFAULT;
 use overtake::options::Transport;
 use overtake::pipeline::Behind;
 use overtake::task::Tasks;
@@ -112,8 +112,6 @@ pub struct Slice {
     /// Pictures up and results down, of those that were delivered.
     pub pictures: Throughput,
     pub rescues: u64,
-    /// Streams with kernels that had no hardware queue to themselves.
-    pub crowded: u64,
 }
 
 /// A camera that is ready.
@@ -151,13 +149,12 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     };
     let measured = measure(&yard, set, (cameras, ready, window.as_ref()), &flows, span);
     drop((flows, stack));
-    let counts = yard.overtake.as_ref().map(|overtake| overtake.statistics());
-    let (rescues, crowded) = counts.map_or((0, 0), |counts| (counts.rescues, counts.crowded));
+    let rescues = yard.overtake.as_ref().map_or(0, |overtake| overtake.statistics().rescues);
     // The error of the pictures comes first: closing fails after it, most likely for the same reason.
     let slice = measured?;
     yard.close()?;
     let transport = scene.transport(set.shop.options.transport_of(priority::Direction::HostToDevice));
-    Ok(Slice { transport, rescues, crowded, ..slice })
+    Ok(Slice { transport, rescues, ..slice })
 }
 
 /// Makes a camera ready, and takes a picture: the first use of a stream or a kernel is not measured.

@@ -163,7 +163,7 @@ fn make_slowly(overtake: &Overtake, driver: &Arc<dyn Driver>, span: Nanos, is_re
         its_driver.host().sleep(span);
         match is_refused {
             true => Err(Code::OUT_OF_MEMORY.at("test")),
-            false => context.call(|_| Pinned::new(&its_driver, bytes)),
+            false => context.call(|_| pin(&its_driver, bytes)),
         }
     });
 }

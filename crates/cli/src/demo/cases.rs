@@ -1,11 +1,11 @@
 //! The cases of the demo, in both directions: an idle device, behind bulk natively, and behind bulk through overtake.
 
-use channels::probe::HOST_DIRECTIONS;
 use hal::Result;
 use measure::case::Case;
 use measure::catalogue::MethodName;
 use measure::runner::Load;
 use measure::stage::Stage;
+use priority::Direction;
 
 use super::names::named;
 
@@ -19,7 +19,7 @@ const WITHOUT_KERNEL: MethodName = MethodName::EngineHold;
 /// All cases of all directions, in the order of the table.
 pub fn cases(stage: &Stage, bytes: (u64, u64)) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for direction in HOST_DIRECTIONS {
+    for direction in [Direction::HostToDevice, Direction::DeviceToHost] {
         let sizes = Stage::sizes(direction, bytes.0, bytes.1);
         cases.push(sizes.idle(&stage.shop)?);
         cases.push(sizes.raw(&stage.shop)?);

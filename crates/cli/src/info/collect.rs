@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backend::Opened;
-use channels::probe::{self, Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap};
 use console::device::OpenDevice;
 use console::failure::Result;
 use console::{environment, version};
@@ -13,8 +12,7 @@ use serde::Serialize;
 
 use super::calibrate::assumed;
 use super::drop_in::{DropIn, drop_in};
-use super::memops::MemOps;
-use super::warnings::{Warning, device_warnings, environment_warnings};
+use super::warnings::{Warning, environment_warnings};
 
 /// All data that `info` shows.
 #[derive(Debug, Serialize)]
@@ -70,50 +68,6 @@ pub struct DeviceReport {
     pub stream_priorities: Option<(i32, i32)>,
     /// Whether atomics of the device on host memory are atomic against the CPU.
     pub host_atomics: bool,
-    /// Stream memory operations, probed; `null` if the probe failed.
-    pub memory_operations: Option<MemOps>,
-    /// Copy queues, probed, one map for each direction; a direction is missing if its probe failed.
-    pub copy_queues: Vec<Queues>,
-}
-
-/// The sharing of copy queues in one direction.
-#[derive(Debug, Serialize)]
-pub struct Queues {
-    /// `h2d` or `d2h`.
-    pub direction: &'static str,
-    /// Distinct queues seen.
-    pub queues: usize,
-    /// Every probe stream had a queue to itself, so there may be more.
-    pub may_have_more: bool,
-    /// Streams that the probe made.
-    pub streams: usize,
-    /// The rule by which streams get queues in turn: `trivial`, `by-creation`, `by-first-use`, `by-use` or
-    /// `irregular`.
-    pub assignment: &'static str,
-    /// Whether a stream avoids the queue of a stream that waits while another queue is free.
-    pub avoids_waiting: bool,
-    /// For each queue: its streams, by order of creation, when all are made busy in that order.
-    pub streams_by_queue: Vec<Vec<usize>>,
-}
-
-impl From<QueueMap> for Queues {
-    fn from(map: QueueMap) -> Queues {
-        Queues {
-            direction: map.direction.name(),
-            queues: map.queues(),
-            may_have_more: map.may_have_more(),
-            streams: map.queue_of.len(),
-            assignment: match map.assignment {
-                Assignment::Trivial => "trivial",
-                Assignment::ByCreation => "by-creation",
-                Assignment::ByFirstUse => "by-first-use",
-                Assignment::ByUse => "by-use",
-                Assignment::Irregular => "irregular",
-            },
-            avoids_waiting: map.avoids_waiting,
-            streams_by_queue: map.streams_by_queue(),
-        }
-    }
 }
 
 /// Collects all data. A probe that fails is a warning and no failure, because people run `info` when something is
@@ -141,7 +95,6 @@ pub fn collect(opened: &Opened) -> Result<Report> {
     };
     for ordinal in 0..driver.device_count()? {
         let device = device_report(driver, ordinal, &mut report.warnings)?;
-        report.warnings.extend(device_warnings(&device, &report.environment));
         report.devices.push(device);
     }
     Ok(report)
@@ -163,8 +116,6 @@ fn device_report(driver: &Arc<dyn Driver>, ordinal: i32, warnings: &mut Vec<Warn
         link_gbps: assumed(driver, ordinal).link_gbps,
         stream_priorities: None,
         host_atomics: attribute(Attribute::HOST_NATIVE_ATOMIC_SUPPORTED)? != 0,
-        memory_operations: None,
-        copy_queues: Vec::new(),
     };
     if let Err(error) = probe_device(driver, &mut report, warnings) {
         warnings.push(Warning::probe_failed(ordinal, "the device", &error));
@@ -179,19 +130,6 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
     if let Err(error) = overtake::kernel::check(driver) {
         let cuda = version::driver_version(driver.version()?);
         warnings.push(Warning::no_kernel(report.ordinal, &cuda, &error));
-    }
-    match probe::probe_mem_ops(driver) {
-        Ok(support) => report.memory_operations = Some(MemOps::from(&support)),
-        Err(error) => warnings.push(Warning::probe_failed(report.ordinal, "stream memory operations", &error)),
-    }
-    for direction in HOST_DIRECTIONS {
-        match probe::probe_queues(driver, direction, &ProbeOptions::default()) {
-            Ok(map) => report.copy_queues.push(map.into()),
-            Err(error) => {
-                let what = format!("{} copy queues", direction.name());
-                warnings.push(Warning::probe_failed(report.ordinal, &what, &error));
-            }
-        }
     }
     Ok(())
 }

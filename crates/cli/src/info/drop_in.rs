@@ -117,9 +117,6 @@ mod tests {
         let environment = BTreeMap::from([("OVERTAKE_WAIT_BUGET_US".to_owned(), "30".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_WAIT_BUDGET_US"), "{warnings:?}");
-        let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "native".to_owned())]);
-        let warnings = drop_in(&environment).1;
-        assert!(warnings.len() == 1 && warnings[0].what.contains("is retired"), "{warnings:?}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 mod calibrate;
 mod collect;
 mod drop_in;
-mod memops;
 mod text;
 mod warnings;
 

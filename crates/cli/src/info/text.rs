@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use console::open;
-use report::{Column, Table, format};
+use report::format;
 
-use super::collect::{DeviceReport, Queues, Report};
+use super::collect::{DeviceReport, Report};
 use super::drop_in::DropIn;
 
 /// As text.
@@ -54,61 +54,4 @@ fn render_device(text: &mut String, device: &DeviceReport) {
         field(text, "  CUDA stream priorities", &format!("{least} (least urgent) to {greatest} (most urgent)"));
     }
     field(text, "  device atomics on host memory", if device.host_atomics { "atomic" } else { "not atomic" });
-    if let Some(operations) = &device.memory_operations {
-        field(text, "  stream memory operations, probed", &operations.working().collect::<Vec<_>>().join(", "));
-        for (name, outcome) in operations.failing() {
-            field(text, &format!("    {name}"), outcome);
-        }
-    }
-    if !device.copy_queues.is_empty() {
-        text.push_str("  copy queues, probed:\n");
-        for line in queue_table(&device.copy_queues).to_string().lines() {
-            writeln!(text, "    {line}").expect("writing to a String");
-        }
-    }
-}
-
-fn queue_table(maps: &[Queues]) -> Table {
-    let columns = vec![
-        Column::words("direction"),
-        Column::numbers("queues"),
-        Column::words("streams get one"),
-        Column::words("avoid one that waits"),
-        Column::words("streams that share one when all are busy"),
-    ];
-    let mut table = Table::new(columns);
-    for map in maps {
-        let queues = if map.may_have_more { format!("{} or more", map.queues) } else { map.queues.to_string() };
-        let rule = match map.assignment {
-            "trivial" => "-",
-            "by-creation" => "in turn, as created",
-            "by-first-use" => "in turn, as first used",
-            "by-use" => "in turn, whenever they become busy",
-            _ => "by no known rule",
-        };
-        let avoids = if map.avoids_waiting { "yes" } else { "no" };
-        table.push([map.direction, &queues, rule, avoids, &sharing(&map.streams_by_queue)]);
-    }
-    table
-}
-
-/// Such as `{0 4 8 12} {1 5 9 13}`.
-fn sharing(streams_by_queue: &[Vec<usize>]) -> String {
-    let shared: Vec<String> = streams_by_queue
-        .iter()
-        .filter(|streams| streams.len() > 1)
-        .map(|streams| format!("{{{}}}", streams.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")))
-        .collect();
-    if shared.is_empty() { "none".to_owned() } else { shared.join(" ") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sharing_names_shared_queues_only() {
-        assert_eq!(sharing(&[vec![0, 2], vec![1], vec![3, 4]]), "{0 2} {3 4}");
-        assert_eq!(sharing(&[vec![0], vec![1]]), "none");
-    }
 }

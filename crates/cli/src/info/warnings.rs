@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use hal::Code;
+use overtake::options::queues::{COPY_QUEUES, copy_queues_of};
 use serde::Serialize;
-
-use super::collect::DeviceReport;
 
 /// A trap of this machine, with its cure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -14,9 +13,6 @@ pub struct Warning {
     pub what: String,
     pub cure: String,
 }
-
-/// With fewer queues than this, the default priorities have to share.
-const ENOUGH_QUEUES: usize = 4;
 
 impl Warning {
     /// A trap and its cure.
@@ -59,124 +55,49 @@ impl Warning {
     }
 }
 
-/// Traps that the environment alone shows.
+/// Traps that the environment shows.
 pub fn environment_warnings(environment: &BTreeMap<String, String>) -> Vec<Warning> {
     let blocking = environment.get("CUDA_LAUNCH_BLOCKING").filter(|value| *value != "0");
     let warning =
         |_| Warning::new("CUDA_LAUNCH_BLOCKING makes every call wait for the device", "unset it outside of debugging");
-    blocking.map(warning).into_iter().collect()
+    blocking.map(warning).into_iter().chain(queue_warning(environment)).collect()
 }
 
-/// The warning about too few queues, with the variable that causes it.
-fn queue_warning(device: &DeviceReport, environment: &BTreeMap<String, String>) -> Option<Warning> {
-    let few = device.copy_queues.iter().filter(|map| map.queues < ENOUGH_QUEUES);
-    let few: Vec<String> = few.map(|map| format!("{} {}", map.direction, map.queues)).collect();
-    if few.is_empty() {
-        return None;
-    }
+/// The warning about too few copy queues, with the variable that causes it.
+fn queue_warning(environment: &BTreeMap<String, String>) -> Option<Warning> {
+    let queues = copy_queues_of(|name| environment.get(name).cloned()).filter(|queues| *queues < COPY_QUEUES)?;
     // The variable for copies takes precedence over the general one.
-    let setter = [MAX_COPY_CONNECTIONS, MAX_CONNECTIONS]
-        .into_iter()
-        .find_map(|name| environment.get(name).map(|value| format!(", because {name}={value}")));
-    let may_stay = if environment.contains_key(MAX_CONNECTIONS) {
-        format!("; {MAX_CONNECTIONS} may stay as it is")
-    } else {
-        String::new()
+    let setter = if environment.contains_key(MAX_COPY_CONNECTIONS) { MAX_COPY_CONNECTIONS } else { MAX_CONNECTIONS };
+    let may_stay = match environment.contains_key(MAX_CONNECTIONS) {
+        true => format!("; {MAX_CONNECTIONS} may stay as it is"),
+        false => String::new(),
     };
     Some(Warning::new(
         format!(
-            "device {}: copies have fewer than {ENOUGH_QUEUES} hardware queues ({}){}: a copy that waits holds up \
-             those that share its queue",
-            device.ordinal,
-            few.join(", "),
-            setter.unwrap_or_default()
+            "copies have fewer than {COPY_QUEUES} hardware queues ({queues}), by {setter}: a copy that waits holds up \
+             those that share its queue"
         ),
         format!("set {MAX_COPY_CONNECTIONS}=8 before the program starts{may_stay}"),
     ))
 }
 
-/// Traps that the probes have found.
-pub fn device_warnings(device: &DeviceReport, environment: &BTreeMap<String, String>) -> Vec<Warning> {
-    let ordinal = device.ordinal;
-    let mut warnings: Vec<Warning> = queue_warning(device, environment).into_iter().collect();
-    for map in device.copy_queues.iter().filter(|map| map.assignment == "irregular") {
-        warnings.push(Warning::new(
-            format!("device {ordinal}: streams share {} queues by no known rule", map.direction),
-            "run `overtake info` on an otherwise idle device; if it stays so, please report it with `info --json`",
-        ));
-    }
-    if let Some(operations) = &device.memory_operations {
-        if !operations.has("wait32-eq") || !operations.has("write32") {
-            warnings.push(Warning::new(
-                format!("device {ordinal}: 32-bit stream memory operations do not work: copies cannot be prioritised"),
-                "update the driver to 525 or newer; on Windows and in some virtual machines they are switched off",
-            ));
-        } else if !operations.has("wait64-eq") || !operations.has("write64") {
-            warnings.push(Warning::new(
-                format!("device {ordinal}: there are no 64-bit stream memory operations"),
-                "nothing to do: 32-bit ones are used; programs of your own must do the same",
-            ));
-        }
-    }
-    warnings
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::collect::Queues;
-    use super::super::memops::MemOps;
     use super::*;
-
-    fn device(queues: usize, operations: &[(&str, &str)]) -> DeviceReport {
-        let map = |direction| Queues {
-            direction,
-            queues,
-            may_have_more: false,
-            streams: 16,
-            assignment: "by-use",
-            avoids_waiting: true,
-            streams_by_queue: vec![],
-        };
-        DeviceReport {
-            ordinal: 0,
-            name: String::new(),
-            uuid: String::new(),
-            memory_bytes: 0,
-            compute_capability: String::new(),
-            multiprocessors: 0,
-            copy_engines: 0,
-            link_gbps: 0,
-            stream_priorities: None,
-            host_atomics: false,
-            memory_operations: Some(MemOps::of(operations)),
-            copy_queues: vec![map("h2d"), map("d2h")],
-        }
-    }
-
-    const ALL: [(&str, &str); 4] =
-        [("wait32-eq", "works"), ("write32", "works"), ("wait64-eq", "works"), ("write64", "works")];
 
     fn set(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
-    fn few_queues_are_reported_once_with_their_reason() {
-        assert_eq!(device_warnings(&device(4, &ALL), &set(&[])), []);
-        let unexplained = device_warnings(&device(3, &ALL), &set(&[]));
-        assert!(unexplained.len() == 1 && unexplained[0].what.contains("(h2d 3, d2h 3):"), "{unexplained:?}");
-        let one = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "1")]));
-        assert!(one[0].what.contains("because CUDA_DEVICE_MAX_CONNECTIONS=1"), "{one:?}");
+    fn few_queues_are_reported_with_their_reason() {
+        assert_eq!(environment_warnings(&set(&[])), []);
+        assert_eq!(environment_warnings(&set(&[(MAX_CONNECTIONS, "1"), (MAX_COPY_CONNECTIONS, "4")])), []);
+        let one = environment_warnings(&set(&[(MAX_CONNECTIONS, "1")]));
+        assert!(one[0].what.contains("(1), by CUDA_DEVICE_MAX_CONNECTIONS:"), "{one:?}");
         assert!(one[0].cure.starts_with("set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8") && one[0].cure.contains("may stay"));
-        let copy = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "1")]));
-        assert!(copy[0].what.contains("because CUDA_DEVICE_MAX_COPY_CONNECTIONS=1"), "{copy:?}");
-    }
-
-    #[test]
-    fn missing_operations_are_reported_once() {
-        assert_eq!(device_warnings(&device(4, &ALL[..2]), &set(&[])).len(), 1);
-        let nothing = device_warnings(&device(4, &[("write32", "refused: cuStreamWriteValue32 failed")]), &set(&[]));
-        assert!(nothing.len() == 1 && nothing[0].what.contains("cannot be prioritised"), "{nothing:?}");
+        let copy = environment_warnings(&set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "3")]));
+        assert!(copy[0].what.contains("(3), by CUDA_DEVICE_MAX_COPY_CONNECTIONS:"), "{copy:?}");
     }
 
     #[test]

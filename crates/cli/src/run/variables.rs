@@ -259,16 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn retired_options_of_a_file_are_warned_of() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = folder.path().join("options.toml");
-        std::fs::write(&options, "transport = \"native\"\n").unwrap();
-        let changes = Changes::from([("OVERTAKE_CONFIG".to_owned(), options.into_os_string())]);
-        let said = check(&changes, &nothing).unwrap();
-        assert!(said.len() == 1 && said[0].contains("options.toml:1:1: option transport is retired"), "{said:?}");
-    }
-
-    #[test]
     fn switched_off_nothing_else_changes() {
         let run = RunArguments { off: true, ..arguments() };
         let changes = settings(&run).unwrap();

@@ -9,20 +9,10 @@ fn info(environment: &[(&str, &str)]) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-fn queues(report: &Value) -> Vec<(String, u64)> {
-    let maps = report["devices"][0]["copy_queues"].as_array().unwrap();
-    maps.iter().map(|map| (map["direction"].as_str().unwrap().to_owned(), map["queues"].as_u64().unwrap())).collect()
-}
-
 #[test]
-fn info_as_json_has_the_queue_map() {
+fn info_as_json_has_the_backend() {
     let report = info(&[]);
-    assert_eq!(report["backend"]["name"], "soft");
-    assert_eq!(queues(&report), [("h2d".to_owned(), 4), ("d2h".to_owned(), 4)]);
-    let first = &report["devices"][0]["copy_queues"][0]["streams_by_queue"];
-    assert_eq!(first.as_array().unwrap().len(), 4, "{first}");
-    assert_eq!(report["devices"][0]["memory_operations"]["wait32-eq"], "works");
-    assert_eq!(report["warnings"], serde_json::json!([]));
+    assert_eq!((&report["backend"]["name"], &report["warnings"]), (&"soft".into(), &serde_json::json!([])));
 }
 
 /// The link of this device is not the one that its age suggests.
@@ -54,12 +44,10 @@ fn a_driver_that_refuses_the_kernel_is_a_warning() {
 #[test]
 fn one_connection_is_warned_of_and_cured() {
     let sick = info(&[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
-    assert_eq!(queues(&sick), [("h2d".to_owned(), 1), ("d2h".to_owned(), 1)]);
     assert_eq!(sick["connections"]["CUDA_DEVICE_MAX_CONNECTIONS"], "1");
     let cure = sick["warnings"][0]["cure"].as_str().unwrap();
     assert!(cure.contains("CUDA_DEVICE_MAX_COPY_CONNECTIONS=8"), "{cure}");
     let cured = info(&[("CUDA_DEVICE_MAX_CONNECTIONS", "1"), ("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "8")]);
-    assert_eq!(queues(&cured), [("h2d".to_owned(), 8), ("d2h".to_owned(), 8)]);
     assert_eq!(cured["warnings"], serde_json::json!([]));
 }
 
@@ -67,7 +55,7 @@ fn one_connection_is_warned_of_and_cured() {
 fn info_for_people_names_the_backend_once() {
     let folder = Folder::new("people");
     let (out, err) = succeed(&folder, &["info"], &[("OVERTAKE_BACKEND", "soft")]);
-    assert!(out.contains("copy queues, probed") && out.contains("no warnings"), "{out}");
+    assert!(out.contains("copy engines") && out.contains("no warnings"), "{out}");
     assert_eq!(err.matches("soft").count(), 1, "{err}");
     let (_, err) = succeed(&folder, &["--quiet", "info"], &[("OVERTAKE_BACKEND", "soft")]);
     assert_eq!(err, "");

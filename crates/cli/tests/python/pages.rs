@@ -145,7 +145,7 @@ pub fn trials() -> Vec<Trial> {
             ("overtake run --rules rules.toml", "served"),
             ("overtake options", "guard_after_us"),
             ("OVERTAKE=off", "served"),
-            ("overtake info", "copy queues, probed"),
+            ("overtake info", "copy engines"),
             ("overtake demo", "p50"),
             ("overtake simulate worked-example.toml", "low1 high1 high2 low2 low3"),
         ];

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use report::{Column, Table, format};
-use shim::record::{Amount, ReasonRecord};
+use shim::record::{Amount, DeviceRecord, LatencyRecord, ReasonRecord};
 
 use super::observed;
 use super::record::{Automatic, ProcessRecord};
-use super::total::{DeviceTotal, LatencyTotal, Total};
+use super::total::{Total, p99_us, passed_on};
 
 /// A command is shown up to this length.
 const COMMAND_LENGTH: usize = 40;
@@ -31,7 +31,7 @@ pub fn render(
         line(&mut text, &format!("{} processes used CUDA; all of them together:", processes.len()));
     }
     for device in &total.devices {
-        render_device(&mut text, device);
+        render_device(&mut text, &device.sum);
     }
     if let Some(seen) = &total.observed {
         observed::render(&mut text, seen);
@@ -79,7 +79,7 @@ fn shown(process: &ProcessRecord) -> String {
     whole.chars().take(COMMAND_LENGTH - 3).chain("...".chars()).collect()
 }
 
-fn render_device(text: &mut String, device: &DeviceTotal) {
+fn render_device(text: &mut String, device: &DeviceRecord) {
     writeln!(text, "\ndevice {}: {}", device.device, device.name).expect("writing to a String");
     section(text, "copies by class", &class_table(device));
     if !device.latencies.is_empty() {
@@ -120,7 +120,7 @@ fn amount_row(name: &str, amount: Amount) -> [String; 3] {
     [name.to_owned(), count(amount.copies), format::size(amount.bytes)]
 }
 
-fn class_table(device: &DeviceTotal) -> Table {
+fn class_table(device: &DeviceRecord) -> Table {
     let columns = vec![Column::words("class"), Column::numbers("copies"), Column::numbers("size")];
     let mut table = Table::new(columns);
     table.push(amount_row("urgent", device.copies.urgent));
@@ -129,7 +129,7 @@ fn class_table(device: &DeviceTotal) -> Table {
     if device.copies.staged.copies > 0 {
         table.push(amount_row("staged (pageable)", device.copies.staged));
     }
-    table.push(amount_row("passed on untouched", device.passed_on_amount()));
+    table.push(amount_row("passed on untouched", passed_on(device)));
     table
 }
 
@@ -141,7 +141,7 @@ fn demand_table(ranked: Automatic) -> Table {
     table
 }
 
-fn latency_table(latencies: &[LatencyTotal]) -> Table {
+fn latency_table(latencies: &[LatencyRecord]) -> Table {
     let columns = vec![
         Column::numbers("priority"),
         Column::numbers("measured"),
@@ -187,22 +187,21 @@ fn process_table(processes: &[&ProcessRecord]) -> Table {
     ];
     let mut table = Table::new(columns);
     for process in processes {
-        // The sum over one process keeps its percentiles if it used one device, and drops them otherwise.
-        let sum = Total::of([*process]);
-        let copies = |of: fn(&DeviceTotal) -> u64| count(sum.devices.iter().map(of).sum());
+        // The sum over one process keeps its percentiles if one context had such copies, and drops them otherwise.
+        let sum = DeviceRecord::sum(&process.devices);
         let first = sum.most_urgent();
         let state = if process.is_final { process.state.clone() } else { format!("{}, cut off", process.state) };
         table.push([
             process.pid.to_string(),
             shown(process),
             state,
-            copies(|device| device.copies.urgent.copies),
-            copies(|device| device.copies.kernel.copies + device.copies.engine.copies),
-            copies(|device| device.passed_on_amount().copies),
-            copies(|device| device.rescues),
+            count(sum.copies.urgent.copies),
+            count(sum.copies.kernel.copies + sum.copies.engine.copies),
+            count(passed_on(&sum).copies),
+            count(sum.rescues),
             first.map_or("-".to_owned(), |latency| latency.priority.to_string()),
             percentile(first.and_then(|latency| latency.p50_us)),
-            percentile(first.and_then(|latency| latency.p99_us)),
+            percentile(first.and_then(p99_us)),
         ]);
     }
     table
@@ -229,7 +228,7 @@ fn render_warnings(text: &mut String, total: &Total, complaints: &[String]) {
         .map(|device| {
             format!(
                 "device {}: at the end overtake had stood down in {} of {} contexts and left their copies alone",
-                device.device, device.contexts_stood_down, device.contexts
+                device.sum.device, device.contexts_stood_down, device.sum.contexts
             )
         })
         .collect();
@@ -264,7 +263,7 @@ mod tests {
                 "calls": [{{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 1234, "passed_on": 1}}],
                 "automatic": {{"rule": "demand", "first": {{"copies": 1000, "bytes": 65536000}},
                     "bulk": {{"copies": 16, "bytes": 4294967296}}, "waits": 3}},
-                "devices": [{{"device": 0, "name": "H100", "chunks": 3, "stood_down": {},
+                "devices": [{{"device": 0, "contexts": 1, "name": "H100", "chunks": 3, "stood_down": {},
                     "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
                         "kernel": {{"copies": 16, "bytes": 4294967296}}}},
                     "passed_on": [{{"reason": "capturing", "copies": 2, "bytes": 8192}}],

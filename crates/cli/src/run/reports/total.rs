@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shim::help::{Help, help};
 use shim::observed::Observed;
-use shim::record::{Amount, Classes, DeviceRecord, LatencyRecord, ReasonRecord};
-use shim::verdict::{Facts, Finding, Measured, verdict};
+use shim::record::{Amount, DeviceRecord, LatencyRecord, ReasonRecord};
+use shim::verdict::{Finding, verdict};
 
 use super::record::{Automatic, CallRecord, ProcessRecord};
 
@@ -42,56 +42,13 @@ pub struct Total {
 /// One device in all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct DeviceTotal {
-    pub device: i32,
-    pub name: String,
     /// The number of processes that used it.
     pub processes: usize,
-    /// The number of their contexts on it.
-    pub contexts: u64,
-    pub copies: Classes,
-    /// Copies that went to the driver unchanged, most frequent reason first.
-    pub passed_on: Vec<ReasonRecord>,
-    /// Copies on the device by all ways together; counted above too.
-    pub on_device: Amount,
-    /// The same between devices.
-    pub between_devices: Amount,
-    /// Chunks of copies on the copy engine.
-    pub chunks: u64,
-    /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
-    pub guard_rescues: u64,
-    /// Kernels that were launched for the first time beside bulk.
-    pub first_launches: u64,
-    /// The number of pauses that overtake made because something had failed too often.
-    pub stand_downs: u64,
-    /// The number of times that it tried again after a pause.
-    pub resumptions: u64,
-    /// Copies that could not be made in any way: their bytes are missing.
-    pub lost: u64,
-    /// The number of times that the watchdog opened all words.
-    pub rescues: u64,
-    /// The number of times that a copy was given a higher priority.
-    pub boosts: u64,
-    /// Driver calls inside overtake that failed.
-    pub errors: u64,
     /// Contexts in which overtake gave up.
     pub contexts_stood_down: usize,
-    /// Latencies by priority, most urgent first.
-    pub latencies: Vec<LatencyTotal>,
-}
-
-/// The latencies of the copies of one priority in all processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct LatencyTotal {
-    pub priority: u8,
-    /// The number of contexts with such copies; the closed ones of a process count as one.
-    pub contexts: usize,
-    /// The number of measured copies.
-    pub count: u64,
-    /// The median, if one context had such copies.
-    pub p50_us: Option<f64>,
-    /// The 99th percentile, if one context had such copies, and enough of them.
-    pub p99_us: Option<f64>,
-    pub max_us: f64,
+    /// All figures: reasons by frequency, and latencies by priority, the most urgent first.
+    #[serde(flatten)]
+    pub sum: DeviceRecord,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -109,58 +66,15 @@ impl Total {
         }
         total.calls.sort_by(|a, b| (b.count(), &a.symbol).cmp(&(a.count(), &b.symbol)));
         most_frequent_first(&mut total.passed_on);
-        total.devices.sort_by(|a, b| (a.device, &a.name).cmp(&(b.device, &b.name)));
-        for device in &mut total.devices {
-            most_frequent_first(&mut device.passed_on);
-            device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
-        }
+        total.devices.sort_by(|a, b| (a.sum.device, &a.sum.name).cmp(&(b.sum.device, &b.sum.name)));
+        total.devices.iter_mut().for_each(DeviceTotal::sort);
         total.help = total.observed.as_ref().map(help);
         // Without any copy there is nothing to judge, unless it was seen that there was none.
         if !total.devices.is_empty() || total.observed.is_some() {
-            total.verdict = verdict(&total.facts());
+            let sum = DeviceRecord::sum(total.devices.iter().map(|device| &device.sum));
+            total.verdict = verdict(&sum, total.observed.as_ref());
         }
         total
-    }
-
-    fn facts(&self) -> Facts {
-        let sum = |of: fn(&DeviceTotal) -> u64| self.devices.iter().map(of).sum();
-        let mut passed_on = BTreeMap::<&str, u64>::new();
-        for passed in self.devices.iter().flat_map(|device| &device.passed_on) {
-            *passed_on.entry(&passed.reason).or_default() += passed.copies;
-        }
-        Facts {
-            observed: self.observed.clone(),
-            urgent_copies: sum(|device| device.copies.urgent.copies),
-            bulk_copies: sum(|device| device.copies.kernel.copies + device.copies.engine.copies),
-            passed_on: passed_on.into_iter().map(|(reason, copies)| (reason.to_owned(), copies)).collect(),
-            most_urgent: self.most_urgent().map(|latency| Measured {
-                priority: latency.priority,
-                count: latency.count,
-                p50_us: latency.p50_us,
-                p99_us: latency.p99_us,
-                max_us: latency.max_us,
-            }),
-            guard_rescues: sum(|device| device.guard_rescues),
-            first_launches: sum(|device| device.first_launches),
-            rescues: sum(|device| device.rescues),
-            lost: sum(|device| device.lost),
-            stand_downs: sum(|device| device.stand_downs),
-            resumptions: sum(|device| device.resumptions),
-        }
-    }
-
-    /// The latencies of the most urgent priority; with percentiles only if one device had such copies.
-    pub fn most_urgent(&self) -> Option<LatencyTotal> {
-        let all = || self.devices.iter().flat_map(|device| &device.latencies);
-        let priority = all().map(|latency| latency.priority).max()?;
-        all().filter(|latency| latency.priority == priority).copied().reduce(|sum, latency| LatencyTotal {
-            priority,
-            contexts: sum.contexts + latency.contexts,
-            count: sum.count + latency.count,
-            p50_us: None,
-            p99_us: None,
-            max_us: sum.max_us.max(latency.max_us),
-        })
     }
 
     fn add(&mut self, process: &ProcessRecord) {
@@ -168,13 +82,17 @@ impl Total {
         self.processes_cut_off += usize::from(!process.is_final);
         *self.states.entry(process.state.clone()).or_default() += 1;
         for device in &process.devices {
-            let same = |total: &DeviceTotal| total.device == device.device && total.name == device.name;
-            let new = || DeviceTotal { device: device.device, name: device.name.clone(), ..DeviceTotal::default() };
-            entry(&mut self.devices, same, new).add(device);
+            let named = || DeviceRecord {
+                device: device.device,
+                name: device.name.clone(),
+                pci: device.pci.clone(),
+                ..Default::default()
+            };
+            let new = || DeviceTotal { sum: named(), ..DeviceTotal::default() };
+            entry(&mut self.devices, |total| total.is(device), new).add(device);
         }
         for total in &mut self.devices {
-            let uses = |device: &DeviceRecord| device.device == total.device && device.name == total.name;
-            total.processes += usize::from(process.devices.iter().any(uses));
+            total.processes += usize::from(process.devices.iter().any(|device| total.is(device)));
         }
         if let Some(seen) = &process.observed {
             self.observed.get_or_insert_default().add(seen);
@@ -197,49 +115,35 @@ impl Total {
 }
 
 impl DeviceTotal {
-    fn add(&mut self, device: &DeviceRecord) {
-        self.contexts += device.contexts.max(1);
-        self.copies.urgent.add(device.copies.urgent);
-        self.copies.kernel.add(device.copies.kernel);
-        self.copies.engine.add(device.copies.engine);
-        self.on_device.add(device.on_device);
-        self.between_devices.add(device.between_devices);
-        self.copies.staged.add(device.copies.staged);
-        self.chunks += device.chunks;
-        self.guard_rescues += device.guard_rescues;
-        self.first_launches += device.first_launches;
-        self.lost += device.lost;
-        self.stand_downs += device.stand_downs;
-        self.resumptions += device.resumptions;
-        self.rescues += device.rescues;
-        self.boosts += device.boosts;
-        self.errors += device.errors;
-        self.contexts_stood_down += usize::from(device.stood_down);
-        add_reasons(&mut self.passed_on, &device.passed_on);
-        for latency in device.latencies.iter().filter(|latency| latency.count > 0) {
-            let new = || LatencyTotal { priority: latency.priority, ..LatencyTotal::default() };
-            entry(&mut self.latencies, |total| total.priority == latency.priority, new).add(latency);
-        }
+    fn is(&self, device: &DeviceRecord) -> bool {
+        (self.sum.device, &self.sum.name) == (device.device, &device.name)
     }
 
-    /// All copies that went to the driver unchanged.
-    pub fn passed_on_amount(&self) -> Amount {
-        let mut all = Amount::default();
-        self.passed_on.iter().for_each(|passed| all.add(Amount { copies: passed.copies, bytes: passed.bytes }));
-        all
+    fn add(&mut self, device: &DeviceRecord) {
+        self.contexts_stood_down += usize::from(device.stood_down);
+        self.sum.add(device);
+    }
+
+    fn sort(&mut self) {
+        most_frequent_first(&mut self.sum.passed_on);
+        let latencies = &mut self.sum.latencies;
+        latencies.retain(|latency| latency.count > 0);
+        latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
+        latencies.iter_mut().for_each(|latency| latency.p99_us = p99_us(latency));
     }
 }
 
-impl LatencyTotal {
-    fn add(&mut self, latency: &LatencyRecord) {
-        let is_first = self.contexts == 0;
-        self.p50_us = latency.p50_us.filter(|_| is_first);
-        let is_carried = is_first && report::carries(usize::try_from(latency.count).unwrap_or(usize::MAX), 0.99);
-        self.p99_us = latency.p99_us.filter(|_| is_carried);
-        self.contexts += 1;
-        self.count += latency.count;
-        self.max_us = self.max_us.max(latency.max_us);
-    }
+/// The 99th percentile, if there are enough copies for it.
+pub fn p99_us(latency: &LatencyRecord) -> Option<f64> {
+    let count = usize::try_from(latency.count).unwrap_or(usize::MAX);
+    latency.p99_us.filter(|_| report::carries(count, 0.99))
+}
+
+/// All copies of a device that went to the driver unchanged.
+pub fn passed_on(device: &DeviceRecord) -> Amount {
+    let mut all = Amount::default();
+    device.passed_on.iter().for_each(|passed| all.add(Amount { copies: passed.copies, bytes: passed.bytes }));
+    all
 }
 
 impl CallRecord {
@@ -280,7 +184,7 @@ mod tests {
     fn two() -> [ProcessRecord; 2] {
         let first = r#"{"format": 1, "pid": 1, "final": true, "state": "open", "warnings": ["beware"],
             "calls": [{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 5, "passed_on": 1}],
-            "devices": [{"device": 0, "name": "G", "copies": {"urgent": {"copies": 3, "bytes": 30}}, "rescues": 1,
+            "devices": [{"device": 0, "name": "G", "contexts": 1, "copies": {"urgent": {"copies": 3, "bytes": 30}}, "rescues": 1,
                 "passed_on": [{"reason": "capturing", "copies": 1, "bytes": 8}], "stood_down": true,
                 "latencies": [{"priority": 2, "count": 3, "p50_us": 5.0, "p99_us": 9.0, "max_us": 10.0}]}]}"#;
         let second = r#"{"format": 1, "pid": 2, "state": "open", "warnings": ["beware"],
@@ -301,16 +205,16 @@ mod tests {
         let symbols: Vec<_> = total.calls.iter().map(|call| (call.symbol.as_str(), call.count())).collect();
         assert_eq!(symbols, [("cuMemcpyDtoH_v2", 9), ("cuMemcpyHtoDAsync_v2", 8)]);
         let device = &total.devices[0];
-        assert_eq!(device.copies.urgent, Amount { copies: 7, bytes: 70 });
-        assert_eq!((device.rescues, device.contexts_stood_down, device.processes), (1, 1, 2));
-        assert_eq!(device.passed_on[0].reason, "pageable");
-        assert_eq!(device.passed_on_amount(), Amount { copies: 8, bytes: 16 });
+        assert_eq!(device.sum.copies.urgent, Amount { copies: 7, bytes: 70 });
+        assert_eq!((device.sum.rescues, device.contexts_stood_down, device.processes), (1, 1, 2));
+        assert_eq!(device.sum.passed_on[0].reason, "pageable");
+        assert_eq!(passed_on(&device.sum), Amount { copies: 8, bytes: 16 });
     }
 
     #[test]
     fn percentiles_are_never_made_up() {
         let total = Total::of(&two());
-        let [five, two] = total.devices[0].latencies[..] else { panic!("{total:?}") };
+        let [five, two] = total.devices[0].sum.latencies[..] else { panic!("{total:?}") };
         assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), None));
         assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 1003, None, None, 10.0));
     }
@@ -325,21 +229,20 @@ mod tests {
         };
         let devices = [device(0, 3, 10.0), device(1, 4, 90.0)].join(", ");
         let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{devices}]}}"#))]);
-        let all = total.most_urgent().unwrap();
-        assert_eq!((all.count, all.contexts, all.max_us, all.p50_us), (7, 2, 90.0, None));
         assert!(total.verdict[0].what.ends_with("took 90.0 us at most (of 7 measured)"), "{:?}", total.verdict);
     }
 
     #[test]
     fn a_process_with_two_contexts_is_one_process() {
-        let context = r#"{"device": 0, "name": "G", "latencies": [{"priority": 2, "count": 1, "p50_us": 1}]}"#;
+        let context =
+            r#"{"device": 0, "name": "G", "contexts": 1, "latencies": [{"priority": 2, "count": 1, "p50_us": 1}]}"#;
         let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{context}, {context}]}}"#))]);
-        assert_eq!((total.devices[0].processes, total.devices[0].contexts), (1, 2));
-        assert_eq!(total.devices[0].latencies[0].p50_us, None);
+        assert_eq!((total.devices[0].processes, total.devices[0].sum.contexts), (1, 2));
+        assert_eq!(total.devices[0].sum.latencies[0].p50_us, None);
         let sum =
             r#"{"device": 0, "name": "G", "contexts": 5, "latencies": [{"priority": 2, "count": 9, "p50_us": null}]}"#;
         let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{sum}]}}"#))]);
-        assert_eq!((total.devices[0].contexts, total.devices[0].latencies[0].p50_us), (5, None), "closed ones");
+        assert_eq!((total.devices[0].sum.contexts, total.devices[0].sum.latencies[0].p50_us), (5, None), "closed ones");
     }
 
     #[test]

@@ -58,20 +58,6 @@ fn variables_that_mean_nothing_are_told_with_the_nearest() {
 }
 
 #[test]
-fn retired_options_are_told_once_and_change_nothing() {
-    let folder = Folder::new("run-retired");
-    for (arguments, variables) in [
-        (&["--", "true"][..], &[("OVERTAKE_TRANSPORT", "native")][..]),
-        (&["--set", "transport=native", "--", "true"], &[]),
-    ] {
-        let output = run(&folder, arguments, variables);
-        let said = text(&output.stderr);
-        let count = said.matches("OVERTAKE_TRANSPORT is retired, and has no effect: wait_budget_us=60").count();
-        assert!(output.status.success() && count == 1, "{said}");
-    }
-}
-
-#[test]
 fn a_warning_that_finds_no_room_changes_nothing() {
     let folder = Folder::new("run-unheard");
     let library = library(&folder, "dropin.so");

@@ -14,7 +14,7 @@ fn record(pid: u32, urgent: u64, is_final: bool) -> Value {
         "started_unix_ms": 1000 + u64::from(pid), "written_unix_ms": 2000, "final": is_final, "state": "open",
         "deployment": "preload",
         "devices": [{
-            "device": 0, "name": "a device",
+            "device": 0, "contexts": 1, "name": "a device",
             "copies": {
                 "urgent": { "copies": urgent, "bytes": urgent * 65536 },
                 "kernel": { "copies": 2, "bytes": 2 << 28 },

@@ -25,7 +25,7 @@ const SAME_STEPS_MAX: u32 = 4;
 const NONE: u64 = u64::MAX;
 
 /// Opens the words of a probe that stands still.
-pub struct Opener {
+pub(super) struct Opener {
     driver: Arc<dyn Driver>,
     watched: Arc<Watched>,
     thread: Option<HostThread<()>>,
@@ -45,7 +45,7 @@ struct Watched {
 impl Opener {
     /// Starts the thread. `open` has to let all streams of the probe go, and may run any number of times until this is
     /// dropped.
-    pub fn start(driver: &Arc<dyn Driver>, open: impl Fn() + Send + 'static) -> Result<Opener> {
+    pub(super) fn start(driver: &Arc<dyn Driver>, open: impl Fn() + Send + 'static) -> Result<Opener> {
         let watched = Arc::new(Watched {
             deadline: AtomicU64::new(NONE),
             opening: Mutex::new(()),
@@ -60,7 +60,7 @@ impl Opener {
 
     /// The probe takes a step with words closed, which lasts for `patience` at most. An error means that the words have
     /// been opened, so that the probe has seen nothing.
-    pub fn step(&self, patience: Nanos) -> Result<()> {
+    pub(super) fn step(&self, patience: Nanos) -> Result<()> {
         let _opening = lock(&self.watched.opening);
         if self.has_opened() {
             return Err(kept_out());
@@ -72,14 +72,14 @@ impl Opener {
     }
 
     /// All words of the probe are open, and its streams may go on. Errors as for [`Opener::step`].
-    pub fn rest(&self) -> Result<()> {
+    pub(super) fn rest(&self) -> Result<()> {
         let _opening = lock(&self.watched.opening);
         self.watched.deadline.store(NONE, Ordering::Release);
         if self.has_opened() { Err(kept_out()) } else { Ok(()) }
     }
 
     /// Runs the probe, and again where another thread kept it out: then it has seen nothing.
-    pub fn in_turns<T>(&self, mut probe: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(super) fn in_turns<T>(&self, mut probe: impl FnMut() -> Result<T>) -> Result<T> {
         let (mut last, mut same) = (0, 0);
         for _ in 0..TURNS_MAX {
             self.watched.steps.store(0, Ordering::Relaxed);
@@ -99,8 +99,7 @@ impl Opener {
     }
 
     /// Whether words have been opened in this turn.
-    #[must_use]
-    pub fn has_opened(&self) -> bool {
+    fn has_opened(&self) -> bool {
         self.watched.has_opened.load(Ordering::Acquire)
     }
 }
