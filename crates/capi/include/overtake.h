@@ -509,11 +509,6 @@ struct overtake_dispatcher_options {
      * The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
      */
     int order;
-    /**
-     * The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
-     * lanes have no bound of their own, and a task costs less. Not with OVERTAKE_ORDER_PHYSX.
-     */
-    uint32_t lane_tasks_max;
 };
 
 /**
@@ -560,10 +555,6 @@ struct overtake_dispatcher_statistics {
      * Waits of lanes for others that were left out, because an earlier one stands for them.
      */
     uint64_t joins_saved;
-    /**
-     * How often a ready task had to wait for room in its lane (lane_tasks_max).
-     */
-    uint64_t held_back;
     /**
      * Replays of fixed templates that were one launch of a graph (overtake_template_fix).
      */

@@ -45,7 +45,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     cameras: fail_alone of_few_and_many_stages;
     cancels: before_the_start behind_the_start of_named_tasks;
     captures: left_open ended beside;
-    chains: bytes bounded many turns;
+    chains: bytes many turns;
     children: of_a_fork exit_in_the_middle;
     closing: in_the_middle beside_submitters by_its_own_task by_a_task_of_another;
     creation: none_after_warm_up;
