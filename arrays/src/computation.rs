@@ -92,24 +92,24 @@ impl Describe {
 
 impl Store {
     /// The device of a computation with these claims.
-    pub fn choose(&self, among: u8, claims: &[Claim], expected_ns: &[u64]) -> Result<u8, Error> {
+    pub fn choose(&self, among: u8, claims: &[Claim]) -> Result<u8, Error> {
         if self.places.devices() == 1 {
             return Ok(0);
         }
         let held = self.tasks.within().enter()?;
         let uses = claim::uses(claims);
         drop(held);
-        Ok(self.places.choose(&uses, among, expected_ns)?)
+        Ok(self.places.choose(&uses, among)?)
     }
 
     /// Where a computation with these claims runs.
-    pub fn place(&self, name: &str, place: Where, claims: &[Claim], expected_ns: &[u64]) -> Result<Location, Error> {
+    pub fn place(&self, name: &str, place: Where, claims: &[Claim], _: &[u64]) -> Result<Location, Error> {
         match place {
             Where::At(Location::Device(device)) if device >= self.places.devices() => {
                 Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
             }
             Where::At(place) => Ok(place),
-            Where::Chosen(among) => Ok(Location::Device(self.choose(among, claims, expected_ns)?)),
+            Where::Chosen(among) => Ok(Location::Device(self.choose(among, claims)?)),
         }
     }
 }
@@ -238,10 +238,8 @@ impl<'c> Computation<'c> {
         self.priority = self.priority.max(self.store.least);
         let store = self.store;
         self.unplaced().refuse_foreign()?;
-        let times = self.store.times.as_ref().zip(self.measured.as_deref());
-        let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
-        let place = store.place(self.name, self.place, &self.claims, &expected_ns)?;
-        let task = self.submit_at(place, &expected_ns, may_wait)?;
+        let place = store.place(self.name, self.place, &self.claims, &[])?;
+        let task = self.submit_at(place, may_wait)?;
         if store.is_serial {
             wait_for_serial(store, &task)?;
         }
@@ -255,23 +253,23 @@ impl<'c> Computation<'c> {
     }
 
     /// Submits it there.
-    fn submit_at(&mut self, place: Location, expected_ns: &[u64], may_wait: bool) -> Result<Handle, Error> {
+    fn submit_at(&mut self, place: Location, may_wait: bool) -> Result<Handle, Error> {
         let (bytes, others) = (self.bytes(), self.others(place));
         let Computation { store, name, claims, describe, priority, after, references, retries, .. } = self;
         let (store, name, priority, references, retries) = (*store, *name, *priority, *references, *retries);
         let (claims, after, measured) = (&claims[..], &after[..], self.measured.as_deref());
-        let time_ns = match place {
-            Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
-            Location::Host => 0,
+        let times = store.times.as_ref().zip(measured);
+        let expected_ns = match (times, place) {
+            (Some((times, name)), Location::Device(device)) => times.expected_ns(name, bytes, device),
+            _ => 0,
         };
-        let asked = Submission { store, name, priority, place, claims, after, expected_ns: time_ns };
+        let asked = Submission { store, name, priority, place, claims, after, expected_ns };
         describe.refuse_misuse(&asked, retries > 0 || self.goes_elsewhere)?;
         loop {
             let own = asked.own()?;
             let submission = own.submission(&asked);
-            let times = store.times.as_ref().zip(measured);
             let timer = times.map(|(times, name)| Box::new(times.timer(name, bytes)));
-            let keep = Keep::new(store.places.begin(place, expected_ns), timer);
+            let keep = Keep::new(store.places.begin(place), timer);
             let begun = submission.begin()?;
             if !own.is_current() {
                 continue;

@@ -268,12 +268,6 @@ struct overtake_admission;
 #define OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME 5
 
 /**
- * The device on which the computation ends soonest: after the work that the device has and the transfers, by the
- * measured times of earlier computations by the same kernel. It needs bandwidths.
- */
-#define OVERTAKE_SELECTION_MIN_END_TIME 6
-
-/**
  * The computation reads the elements.
  */
 #define OVERTAKE_USE_READ 1
@@ -790,8 +784,7 @@ struct overtake_arrays_options {
      */
     const char *bandwidths;
     /**
-     * 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
-     * in any case.
+     * 1 to measure the times of computations, for overtake_arrays_read_times.
      */
     uint32_t measures;
     /**
