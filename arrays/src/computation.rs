@@ -204,29 +204,29 @@ impl<'c> Computation<'c> {
     /// The same, but if the dispatcher is full it waits until tasks have ended, as [`TaskBuilder::submit_when_room`].
     /// For room on a full device it waits as long as it takes too; [`Computation::submit`] waits 60 s for that.
     pub fn submit_when_room(self) -> Result<Handle, Error> {
-        let refuse = |asked: Computation<'_>| Err(Error::NoRoomInside { task: format!("{:?}", asked.name) });
-        self.submit_by(None)?.or_else(refuse)
+        let name = self.name;
+        self.submit_by(None)?.ok_or_else(|| Error::NoRoomInside { task: format!("{name:?}") })
     }
 
     /// The same with a timeout, as [`TaskBuilder::submit_within`]. If the device is still full then, it fails with
     /// [`Error::TimedOut`], and its function is dropped.
-    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
+    pub fn submit_within(self, span: Duration) -> Result<Option<Handle>, Error> {
         let deadline = self.store.tasks.within().deadline(span);
         self.submit_by(Some(deadline))
     }
 
-    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, Computation<'c>>, Error> {
+    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Option<Handle>, Error> {
         let until = Some(deadline.unwrap_or(Nanos(u64::MAX)));
         self.claims.iter_mut().for_each(|claim| claim.until = until);
         loop {
             match self.try_submit(true) {
                 Err(Error::Refused(Refused::WouldBlock)) => {}
-                submitted => return submitted.map(Ok),
+                submitted => return submitted.map(Some),
             }
             let shared = self.store.tasks.within();
             let has_time = deadline.is_none_or(|deadline| shared.driver().host().now() < deadline);
             if !has_time || self.store.is_inside() {
-                return Ok(Err(self));
+                return Ok(None);
             }
             shared.await_room(deadline)?;
         }
