@@ -197,7 +197,7 @@ impl Arrays {
     ///
     /// [`Replay::on`]: overtake_tasks::task::Replay::on
     pub fn choose(&self, uses: impl KernelArguments) -> Result<u8, Error> {
-        self.store.choose(u8::MAX, &uses.claims(), &[])
+        self.store.choose(u8::MAX, &uses.claims())
     }
 
     /// Waits until all computations and transfers have ended, including those that open guards hold back. Functions of

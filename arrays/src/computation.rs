@@ -92,24 +92,24 @@ impl Describe {
 
 impl Store {
     /// The device of a computation with these claims.
-    pub fn choose(&self, among: u8, claims: &[Claim], expected_ns: &[u64]) -> Result<u8, Error> {
+    pub fn choose(&self, among: u8, claims: &[Claim]) -> Result<u8, Error> {
         if self.places.devices() == 1 {
             return Ok(0);
         }
         let held = self.tasks.within().enter()?;
         let uses = claim::uses(claims);
         drop(held);
-        Ok(self.places.choose(&uses, among, expected_ns)?)
+        Ok(self.places.choose(&uses, among)?)
     }
 
     /// Where a computation with these claims runs.
-    pub fn place(&self, name: &str, place: Where, claims: &[Claim], expected_ns: &[u64]) -> Result<Location, Error> {
+    pub fn place(&self, name: &str, place: Where, claims: &[Claim], _: &[u64]) -> Result<Location, Error> {
         match place {
             Where::At(Location::Device(device)) if device >= self.places.devices() => {
                 Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
             }
             Where::At(place) => Ok(place),
-            Where::Chosen(among) => Ok(Location::Device(self.choose(among, claims, expected_ns)?)),
+            Where::Chosen(among) => Ok(Location::Device(self.choose(among, claims)?)),
         }
     }
 }
@@ -204,29 +204,29 @@ impl<'c> Computation<'c> {
     /// The same, but if the dispatcher is full it waits until tasks have ended, as [`TaskBuilder::submit_when_room`].
     /// For room on a full device it waits as long as it takes too; [`Computation::submit`] waits 60 s for that.
     pub fn submit_when_room(self) -> Result<Handle, Error> {
-        let refuse = |asked: Computation<'_>| Err(Error::NoRoomInside { task: format!("{:?}", asked.name) });
-        self.submit_by(None)?.or_else(refuse)
+        let name = self.name;
+        self.submit_by(None)?.ok_or_else(|| Error::NoRoomInside { task: format!("{name:?}") })
     }
 
     /// The same with a timeout, as [`TaskBuilder::submit_within`]. If the device is still full then, it fails with
     /// [`Error::TimedOut`], and its function is dropped.
-    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Computation<'c>>, Error> {
+    pub fn submit_within(self, span: Duration) -> Result<Option<Handle>, Error> {
         let deadline = self.store.tasks.within().deadline(span);
         self.submit_by(Some(deadline))
     }
 
-    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, Computation<'c>>, Error> {
+    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Option<Handle>, Error> {
         let until = Some(deadline.unwrap_or(Nanos(u64::MAX)));
         self.claims.iter_mut().for_each(|claim| claim.until = until);
         loop {
             match self.try_submit(true) {
                 Err(Error::Refused(Refused::WouldBlock)) => {}
-                submitted => return submitted.map(Ok),
+                submitted => return submitted.map(Some),
             }
             let shared = self.store.tasks.within();
             let has_time = deadline.is_none_or(|deadline| shared.driver().host().now() < deadline);
             if !has_time || self.store.is_inside() {
-                return Ok(Err(self));
+                return Ok(None);
             }
             shared.await_room(deadline)?;
         }
@@ -238,10 +238,8 @@ impl<'c> Computation<'c> {
         self.priority = self.priority.max(self.store.least);
         let store = self.store;
         self.unplaced().refuse_foreign()?;
-        let times = self.store.times.as_ref().zip(self.measured.as_deref());
-        let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
-        let place = store.place(self.name, self.place, &self.claims, &expected_ns)?;
-        let task = self.submit_at(place, &expected_ns, may_wait)?;
+        let place = store.place(self.name, self.place, &self.claims, &[])?;
+        let task = self.submit_at(place, may_wait)?;
         if store.is_serial {
             wait_for_serial(store, &task)?;
         }
@@ -255,23 +253,23 @@ impl<'c> Computation<'c> {
     }
 
     /// Submits it there.
-    fn submit_at(&mut self, place: Location, expected_ns: &[u64], may_wait: bool) -> Result<Handle, Error> {
+    fn submit_at(&mut self, place: Location, may_wait: bool) -> Result<Handle, Error> {
         let (bytes, others) = (self.bytes(), self.others(place));
         let Computation { store, name, claims, describe, priority, after, references, retries, .. } = self;
         let (store, name, priority, references, retries) = (*store, *name, *priority, *references, *retries);
         let (claims, after, measured) = (&claims[..], &after[..], self.measured.as_deref());
-        let time_ns = match place {
-            Location::Device(device) => expected_ns.get(usize::from(device)).copied().unwrap_or(0),
-            Location::Host => 0,
+        let times = store.times.as_ref().zip(measured);
+        let expected_ns = match (times, place) {
+            (Some((times, name)), Location::Device(device)) => times.expected_ns(name, bytes, device),
+            _ => 0,
         };
-        let asked = Submission { store, name, priority, place, claims, after, expected_ns: time_ns };
+        let asked = Submission { store, name, priority, place, claims, after, expected_ns };
         describe.refuse_misuse(&asked, retries > 0 || self.goes_elsewhere)?;
         loop {
             let own = asked.own()?;
             let submission = own.submission(&asked);
-            let times = store.times.as_ref().zip(measured);
             let timer = times.map(|(times, name)| Box::new(times.timer(name, bytes)));
-            let keep = Keep::new(store.places.begin(place, expected_ns), timer);
+            let keep = Keep::new(store.places.begin(place), timer);
             let begun = submission.begin()?;
             if !own.is_current() {
                 continue;

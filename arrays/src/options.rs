@@ -16,7 +16,6 @@ pub struct ArrayOptions {
     /// tenth by default, as in GrCUDA.
     pub threshold: f64,
     /// Measures each device computation, with two events in its lane ([`crate::Arrays::times`]).
-    /// [`Selection::MinEndTime`] measures in any case.
     pub measures: bool,
     /// Submissions return when the computation has ended, as with GrCUDA's serial policy. This helps with debugging:
     /// the call that hangs is the one that fails. The handle has the outcome as usual. Computations that cannot end

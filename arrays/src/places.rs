@@ -1,6 +1,6 @@
 //! Chooses the device of a computation, and the memory that its bytes come from.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
@@ -9,15 +9,8 @@ use hal::Code;
 
 use crate::options::ArrayOptions;
 
-/// The computations of each device that have not ended.
-type Load = Arc<[Work]>;
-
-#[derive(Default)]
-struct Work {
-    count: AtomicU32,
-    /// The time that they are expected to take, as far as such were measured.
-    time_ns: AtomicU64,
-}
+/// How many computations of each device have not ended.
+type Load = Arc<[AtomicU32]>;
 
 /// The devices of arrays, and the links between their memories.
 pub(super) struct Places {
@@ -32,14 +25,11 @@ pub(super) struct Places {
 pub(super) struct Busy {
     load: Load,
     device: usize,
-    time_ns: u64,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let work = &self.load[self.device];
-        work.count.fetch_sub(1, Ordering::Relaxed);
-        work.time_ns.fetch_sub(self.time_ns, Ordering::Relaxed);
+        self.load[self.device].fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -56,7 +46,7 @@ impl Places {
         let mut selector = Selector::new(options.selection, count);
         selector.bandwidth.clone_from(&options.bandwidth);
         selector.threshold = options.threshold;
-        let load = (0..count).map(|_| Work::default()).collect();
+        let load = (0..count).map(|_| AtomicU32::default()).collect();
         Ok(Places { selector: Mutex::new(selector), bandwidth: options.bandwidth.clone(), reach, load })
     }
 
@@ -85,30 +75,22 @@ impl Places {
         self.reach.get(usize::from(device)).is_some_and(|reach| reach.has(memory))
     }
 
-    /// The device of a computation with these uses: one of the first `among`. It is expected to take so long on each
-    /// device, if that is known.
-    pub fn choose(&self, uses: &[Use], among: u8, expected_ns: &[u64]) -> hal::Result<u8> {
+    /// The device of a computation with these uses: one of the first `among`.
+    pub fn choose(&self, uses: &[Use], among: u8) -> hal::Result<u8> {
         let all: Vec<u8> = (0..among.min(self.devices())).collect();
-        let busy_ns = self.load.iter().map(|work| work.time_ns.load(Ordering::Relaxed));
-        let until_ns = busy_ns.zip(expected_ns).map(|(busy, own)| busy + own).collect();
-        let load: Vec<u32> = self.load.iter().map(|work| work.count.load(Ordering::Relaxed)).collect();
-        let mut selector = hal::locks::lock(&self.selector);
-        selector.until_ns = until_ns;
-        let chosen = selector.select(uses, &all, &load);
+        let load: Vec<u32> = self.load.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let chosen = hal::locks::lock(&self.selector).select(uses, &all, &load);
         chosen.map_err(|unplaced| Code::INVALID_VALUE.at("overtake arrays").because(unplaced.to_string()))
     }
 
-    /// A computation of this device begins, which is expected to take so long on each. None of the host, nor where
-    /// there is no other device to choose.
-    pub fn begin(&self, place: Location, expected_ns: &[u64]) -> Option<Busy> {
+    /// A computation of this device begins. None of the host, nor where there is no other device to choose.
+    pub fn begin(&self, place: Location) -> Option<Busy> {
         let Location::Device(device) = place else { return None };
         if self.devices() == 1 {
             return None;
         }
-        let time_ns = expected_ns.get(usize::from(device)).copied().unwrap_or(0);
-        let busy = Busy { load: Arc::clone(&self.load), device: usize::from(device), time_ns };
-        busy.load[busy.device].count.fetch_add(1, Ordering::Relaxed);
-        busy.load[busy.device].time_ns.fetch_add(time_ns, Ordering::Relaxed);
+        let busy = Busy { load: Arc::clone(&self.load), device: usize::from(device) };
+        busy.load[busy.device].fetch_add(1, Ordering::Relaxed);
         Some(busy)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use graph::{Priority, Selection};
+use graph::Priority;
 use overtake_memory::heap::{Heap, Space};
 use overtake_tasks::task::{Error, Handle, Tasks};
 
@@ -80,14 +80,13 @@ impl Store {
             }
             Ok(Residents::new(heap))
         };
-        let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let common = Common {
             residents: layers.iter().map(residents).collect::<hal::Result<_>>()?,
             // To allocate pinned memory stops none either, and it is not freed before the end.
             pinned: Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?,
             places: Places::open(layers, options)?,
             counts: Mutex::default(),
-            times: is_measured.then(|| Arc::new(Times::new(layers))),
+            times: options.measures.then(|| Arc::new(Times::new(layers))),
             is_serial: options.is_serial,
             uses: AtomicU64::new(0),
         };

@@ -108,7 +108,7 @@ struct State {
 }
 
 const MANY: usize = 64;
-/// A choice of a device looks at so many.
+/// A submission looks at so many.
 const FEW: usize = 8;
 
 /// The times of a set of arrays.
@@ -144,16 +144,14 @@ impl Times {
         all
     }
 
-    /// The time that such a computation takes on each device, in ns: its mean, else that of all devices, else none.
-    pub fn expected_ns(&self, name: &str, bytes: u64) -> Vec<u64> {
+    /// The time that such a computation takes on this device, in ns: its mean, else that of all devices, else none.
+    pub fn expected_ns(&self, name: &str, bytes: u64, device: u8) -> u64 {
         self.look(FEW);
         let state = hal::locks::lock(&self.state);
-        let Some(sums) = state.table.get(&Key { name: name.to_owned(), bytes }) else {
-            return vec![0; self.contexts.len()];
-        };
+        let Some(sums) = state.table.get(&Key { name: name.to_owned(), bytes }) else { return 0 };
         let known: Vec<f64> = sums.iter().filter_map(Sum::mean_us).collect();
         let elsewhere = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        sums.iter().map(|sum| (sum.mean_us().unwrap_or(elsewhere) * 1e3) as u64).collect()
+        (sums[usize::from(device)].mean_us().unwrap_or(elsewhere) * 1e3) as u64
     }
 
     /// Measures those of the so many oldest computations that have ended. Without the lock while it asks the driver.

@@ -227,7 +227,6 @@ impl Graph {
     #[inline(never)]
     pub(crate) fn submit(&mut self, node: u32) -> Option<Point> {
         self.launching -= 1;
-        self.lanes.begun(self.nodes[node].lane);
         self.remove_taken();
         self.go_on_with_phase(node);
         if !self.is_device_lost {
@@ -311,7 +310,7 @@ impl Graph {
         self.edges.unlink(self.nodes.slots(), edge);
     }
 
-    /// A node is handed out in other orders, and beside bounds of lanes.
+    /// A node is handed out in other orders.
     #[inline(never)]
     fn place_first(&mut self, node: u32) -> Ready<'_> {
         self.launching += 1;
@@ -391,7 +390,7 @@ impl Graph {
         node
     }
 
-    /// The next node of the device, for all orders and bounds, groups and barriers.
+    /// The next node of the device, for all orders, groups and barriers.
     #[inline(never)]
     fn next_of_other(&mut self) -> Option<u32> {
         if self.open_groups > 0 {
@@ -399,9 +398,6 @@ impl Graph {
         }
         if self.is_physx() {
             return self.next_in_passes();
-        }
-        if !self.is_usual {
-            return self.next_with_room();
         }
         let node = self.device.pop_one(self.nodes.slots());
         self.go_on_with_round(node)

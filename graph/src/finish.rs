@@ -31,9 +31,6 @@ impl Graph {
         }
         self.lanes.complete(lane, value);
         self.end_run(lane, value);
-        if !self.is_usual {
-            self.give_room(lane);
-        }
         self.settle();
         Ok(())
     }
@@ -218,7 +215,6 @@ impl Graph {
             self.todo.push_back(node);
         }
         let todo = &mut self.todo;
-        self.held_back.drain(self.nodes.slots(), |node| todo.push_back(node));
         self.passes.drain(|node| todo.push_back(node));
         for node in &self.todo {
             if self.nodes[*node].stage == Stage::Ready {

@@ -6,7 +6,6 @@ use priority::Priority;
 
 use crate::data::Records;
 use crate::edges::Edges;
-use crate::held_back::HeldBack;
 use crate::lanes::Lanes;
 use crate::list::{NONE, Pair};
 use crate::node::{Cause, Edge, Kind, Mark, NodeId, Point, Stage};
@@ -32,8 +31,6 @@ pub struct Statistics {
     pub joins_saved: u64,
     /// Points at which all later work waits for all earlier work.
     pub syncs: u64,
-    /// How often a ready node had to wait for room in its lane ([`Options::lane_max`]).
-    pub held_back: u64,
 }
 
 /// Nodes, the order between them, and the queues of those that are ready.
@@ -49,8 +46,6 @@ pub struct Graph {
     pub(crate) points: Points,
     /// Ready nodes of the device, in the default order or in that of ranks.
     pub(crate) device: Queue,
-    /// Those that wait for room in their lanes.
-    pub(crate) held_back: HeldBack,
     /// Ready nodes of the device, in the order of PhysX.
     pub(crate) passes: Passes,
     pub(crate) host: Queue,
@@ -79,8 +74,7 @@ pub struct Graph {
     /// The path of a search for a circle, and the number of the search.
     pub(crate) walk: Vec<(u32, u32)>,
     pub(crate) visit: u64,
-    /// The default order, lanes without a bound, and a device that works: the common case, in which calls have less to
-    /// look at.
+    /// The default order, and a device that works: the common case, in which calls have less to look at.
     pub(crate) is_usual: bool,
     /// The same, no group is open, and no barrier is set: a node that is ready and finds no other is the next.
     pub(crate) is_plain: bool,
@@ -102,7 +96,7 @@ impl Graph {
         }
         let options = options.within_numbers();
         let queue = || Queue::of(&options);
-        let is_usual = options.order == Order::Default && options.lanes > 0 && options.lane_max == 0;
+        let is_usual = options.order == Order::Default && options.lanes > 0;
         Ok(Graph {
             options,
             nodes: Nodes::new(options.nodes_max),
@@ -111,7 +105,6 @@ impl Graph {
             lanes: Lanes::new(&options),
             points: Points::new(),
             device: queue(),
-            held_back: HeldBack::new(&options),
             passes: Passes::default(),
             host: queue(),
             light: queue(),
@@ -196,11 +189,10 @@ impl Graph {
         (self.open_groups == 0 && !self.device.is_at_rest()) || self.is_physx()
     }
 
-    /// Whether ready nodes may have to wait until others are complete: for room in a lane, or by the order of PhysX.
+    /// Whether ready nodes may have to wait until others are complete: by the order of PhysX, or as the device is lost.
     #[must_use]
     pub fn may_wait_for_ends(&self) -> bool {
-        let is_ranked = self.options.order == Order::Ranked && self.options.lane_max == 0 && self.failure.is_none();
-        !(self.is_usual || is_ranked)
+        self.is_physx() || self.failure.is_some()
     }
 
     /// Whether a node of the device is in the queue of the default order, or of that of ranks.
@@ -267,7 +259,6 @@ impl Graph {
             joins: self.lanes.joins,
             joins_saved: self.lanes.joins_saved,
             syncs: self.syncs,
-            held_back: self.held_back.count,
         }
     }
 
@@ -349,7 +340,6 @@ impl Graph {
         match slots[node as usize].kind {
             Kind::Host => self.host.remove(slots, node),
             Kind::Light => self.light.remove(slots, node),
-            _ if slots[node as usize].is_held_back => self.held_back.remove(slots, node),
             _ => self.device.remove(slots, node),
         }
     }

@@ -24,8 +24,6 @@ struct Lane {
     completed: u64,
     /// The launched nodes that are not complete, in a list by `Slot::next`; `last` has a meaning while there are some.
     in_flight: Pair,
-    /// The nodes that have been handed out and not been launched. Counted where lanes have a bound.
-    running: u32,
     /// The newest barrier that it has joined.
     barrier: u64,
 }
@@ -44,8 +42,6 @@ pub(crate) struct Lanes {
     lanes: [Lane; LANES],
     count: u8,
     per_group: u8,
-    /// The most nodes of a lane that have been handed out and are not complete.
-    max: u64,
     /// The group of each priority on each device; that of the highest, 32, is the first.
     groups: [u8; PRIORITIES * LANE_DEVICES_MAX as usize],
     /// How many strands are folded onto each lane. Beside each other, because they are compared.
@@ -77,12 +73,11 @@ impl Lanes {
                 groups[usize::from(priority.get()) % PRIORITIES] = device * options.groups + group as u8;
             }
         }
-        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, running: 0, barrier: 0 };
+        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, barrier: 0 };
         Lanes {
             lanes: [lane; LANES],
             count: count as u8,
             per_group: options.lanes,
-            max: if options.lane_max == 0 { u64::MAX } else { options.lane_max.into() },
             groups,
             folded: [0; LANES],
             empty: u64::MAX,
@@ -173,23 +168,6 @@ impl Lanes {
     pub fn go_on(&mut self, lane: u8, value: u64, node: u32) {
         let lane = &mut self.lanes[usize::from(lane) % LANES];
         (lane.submitted, lane.in_flight.last) = (value, node);
-    }
-
-    /// How many nodes more may be handed out in this lane.
-    pub fn room(&self, lane: u8) -> u64 {
-        let lane = &self.lanes[usize::from(lane) % LANES];
-        self.max.saturating_sub(lane.submitted - lane.completed + u64::from(lane.running))
-    }
-
-    /// A node is handed out, and takes room in its lane.
-    pub fn begin(&mut self, lane: u8) {
-        self.lanes[usize::from(lane) % LANES].running += 1;
-    }
-
-    /// A node that took room has been launched, or never will be.
-    pub fn begun(&mut self, lane: u8) {
-        let lane = &mut self.lanes[usize::from(lane) % LANES];
-        lane.running = lane.running.saturating_sub(1);
     }
 
     /// The next point of the lane, for no node.

@@ -48,7 +48,6 @@ mod dispatch;
 mod edges;
 mod finish;
 mod graph;
-mod held_back;
 mod infer;
 mod inherit;
 mod lanes;
@@ -66,7 +65,6 @@ mod ranked;
 mod redundant;
 mod refused;
 mod reserve;
-mod room;
 mod submit;
 mod template;
 

@@ -261,8 +261,6 @@ pub(crate) struct Slot {
     pub is_alone: bool,
     /// It is in the list of changed priorities.
     pub is_changed: bool,
-    /// It is ready, and waits for room in its lane.
-    pub is_held_back: bool,
     /// It was not run, and stays in the order until those before it have ended.
     pub is_left: bool,
     /// Such a node: its end was asked for, and with it those before it.
@@ -306,7 +304,6 @@ impl Slot {
         wants_sync: false,
         is_changed: false,
         is_alone: false,
-        is_held_back: false,
         is_left: false,
         is_left_wanted: false,
         has_name: false,

@@ -46,8 +46,6 @@ pub struct Options {
     pub groups: u8,
     /// The lanes of a group. Without any the graph has no device.
     pub lanes: u8,
-    /// The most nodes of a lane that are handed out and not complete. 0: the lanes have no bound of their own.
-    pub lane_max: u32,
     /// The most nodes that have not ended.
     pub nodes_max: u32,
     /// The most edges, at most as many as callers make.
@@ -69,7 +67,6 @@ impl Default for Options {
             devices: 1,
             groups: 2,
             lanes: 8,
-            lane_max: 0,
             nodes_max: 1 << 16,
             edges_max: 1 << 18,
             phase_max: 64,
@@ -102,9 +99,6 @@ impl Options {
         }
         if self.nodes_max == 0 || self.nodes_max == u32::MAX || self.edges_max == u32::MAX {
             return Some("nodes_max is 0, or a bound is 4294967295: choose bounds between");
-        }
-        if self.lane_max > 0 && self.order == Order::PhysX {
-            return Some("lane_max is not 0 in the order of PhysX, which knows no such bound");
         }
         if self.phase_max == 0 || self.share < 2 {
             return Some("phase_max is 0, or share is below 2: then urgent nodes would wait for others");

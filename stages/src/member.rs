@@ -61,12 +61,6 @@ impl Member {
         self.has_acquired.then(|| self.head.stage())
     }
 
-    /// The stage that it has waited for and not released, if any.
-    #[must_use]
-    pub fn waited(&self) -> Option<Stage> {
-        self.has_waited.then(|| self.tail.stage())
-    }
-
     /// Acquires the next stage to fill, if it is free (PL-03).
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Option<Stage>, Error> {

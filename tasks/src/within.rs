@@ -112,11 +112,6 @@ impl<'s> Within<'s> {
         std::ptr::from_ref(lane.site.inside).addr() == Arc::as_ptr(self.0).addr()
     }
 
-    /// Whether the calling thread is in the process that has the dispatcher's threads.
-    pub fn is_here(self) -> bool {
-        self.0.process.is_this()
-    }
-
     #[inline]
     pub fn driver(self) -> &'s Arc<dyn Driver> {
         &self.0.driver

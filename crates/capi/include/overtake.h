@@ -268,12 +268,6 @@ struct overtake_admission;
 #define OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME 5
 
 /**
- * The device on which the computation ends soonest: after the work that the device has and the transfers, by the
- * measured times of earlier computations by the same kernel. It needs bandwidths.
- */
-#define OVERTAKE_SELECTION_MIN_END_TIME 6
-
-/**
  * The computation reads the elements.
  */
 #define OVERTAKE_USE_READ 1
@@ -509,11 +503,6 @@ struct overtake_dispatcher_options {
      * The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
      */
     int order;
-    /**
-     * The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
-     * lanes have no bound of their own, and a task costs less. Not with OVERTAKE_ORDER_PHYSX.
-     */
-    uint32_t lane_tasks_max;
 };
 
 /**
@@ -560,10 +549,6 @@ struct overtake_dispatcher_statistics {
      * Waits of lanes for others that were left out, because an earlier one stands for them.
      */
     uint64_t joins_saved;
-    /**
-     * How often a ready task had to wait for room in its lane (lane_tasks_max).
-     */
-    uint64_t held_back;
     /**
      * Replays of fixed templates that were one launch of a graph (overtake_template_fix).
      */
@@ -799,8 +784,7 @@ struct overtake_arrays_options {
      */
     const char *bandwidths;
     /**
-     * 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
-     * in any case.
+     * 1 to measure the times of computations, for overtake_arrays_read_times.
      */
     uint32_t measures;
     /**

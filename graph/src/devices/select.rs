@@ -49,7 +49,7 @@ impl fmt::Display for Unplaced {
 
 impl std::error::Error for Unplaced {}
 
-/// The policies of GrCUDA, and one by measured times.
+/// The policies of GrCUDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The first.
@@ -64,27 +64,23 @@ pub enum Selection {
     MinMinTransferTime,
     /// The same, each from the farthest memory.
     MinMaxTransferTime,
-    /// The one on which it ends soonest: after the work that the device has ([`Selector::until_ns`]) and the transfers,
-    /// each from the nearest memory.
-    MinEndTime,
 }
 
 impl Selection {
-    /// All, by GrCUDA's names and our own.
-    pub const ALL: [(&'static str, Selection); 7] = [
+    /// All, by GrCUDA's names.
+    pub const ALL: [(&'static str, Selection); 6] = [
         ("single-gpu", Selection::SingleGpu),
         ("round-robin", Selection::RoundRobin),
         ("stream-aware", Selection::StreamAware),
         ("min-transfer-size", Selection::MinTransferSize),
         ("minmin-transfer-time", Selection::MinMinTransferTime),
         ("minmax-transfer-time", Selection::MinMaxTransferTime),
-        ("min-end-time", Selection::MinEndTime),
     ];
 
     /// Whether it asks for bandwidths.
     #[must_use]
     pub fn needs_bandwidth(self) -> bool {
-        matches!(self, Selection::MinMinTransferTime | Selection::MinMaxTransferTime | Selection::MinEndTime)
+        matches!(self, Selection::MinMinTransferTime | Selection::MinMaxTransferTime)
     }
 }
 
@@ -105,9 +101,6 @@ pub struct Selector {
     /// Bytes that are read stay up to date where they come from, and move once; those that are changed move each time
     /// the device changes.
     pub is_grcuda: bool,
-    /// For each device the time until it has done the work that it has, and that of the computation at hand, in ns.
-    /// Devices without one have none to do.
-    pub until_ns: Vec<u64>,
     /// The turn.
     next: usize,
 }
@@ -116,8 +109,7 @@ impl Selector {
     /// A selection among so many devices, one at least: a tenth of the bytes is enough, with our corrections.
     #[must_use]
     pub fn new(selection: Selection, devices: u8) -> Selector {
-        let (devices, until_ns) = (devices.max(1), Vec::new());
-        Selector { selection, devices, threshold: 0.1, bandwidth: None, is_grcuda: false, until_ns, next: 0 }
+        Selector { selection, devices: devices.max(1), threshold: 0.1, bandwidth: None, is_grcuda: false, next: 0 }
     }
 
     fn in_turn(&mut self, among: &[u8]) -> u8 {
@@ -183,14 +175,6 @@ impl Selector {
                     (0..self.devices).map(|device| self.time_ns(device, uses)).collect();
                 let times = times?;
                 self.least(uses, &enough, load, |device| times[usize::from(device)])
-            }
-            Selection::MinEndTime => {
-                let until = |device: u8| self.until_ns.get(usize::from(device)).copied().unwrap_or(0) as f64;
-                let ends: Result<Vec<f64>, Unplaced> =
-                    among.iter().map(|device| Ok(until(*device) + self.time_ns(*device, uses)?)).collect();
-                let ends = ends?;
-                let at = |device| among.iter().position(|other| *other == device).expect("one of those to choose from");
-                self.least(uses, among, load, |device| ends[at(device)])
             }
         };
         Ok(chosen.unwrap_or_else(|| self.in_turn(among)))

@@ -56,7 +56,7 @@ impl Lanes {
         (slot.strand, slot.lane, slot.group) = (index, lane, group);
     }
 
-    /// The first lane of the group that has the fewest strands: one with room and without a copy strand, if it can be.
+    /// The first lane of the group that has the fewest strands: one without a copy strand, if it can be.
     /// The last lane without strands is a copy strand's, where there are copy strands.
     fn least(&self, group: u8, is_copy_strand: bool) -> u8 {
         let first = group * self.per_group;
@@ -69,10 +69,7 @@ impl Lanes {
 
     #[inline(never)]
     fn least_of_all(&self, first: u8) -> u8 {
-        let order = |&lane: &u8| {
-            let is_full = self.max != u64::MAX && self.room(lane) == 0;
-            u64::from(is_full) << 34 | self.copy_strands.order(lane, self.folded[usize::from(lane) % LANES])
-        };
+        let order = |&lane: &u8| self.copy_strands.order(lane, self.folded[usize::from(lane) % LANES]);
         (first..first + self.per_group).min_by_key(order).unwrap_or(first)
     }
 

@@ -80,7 +80,6 @@ fn options_that_contradict_each_other_are_refused() {
         Options { edges_max: u32::MAX, ..Options::default() },
         Options { phase_max: 0, ..Options::default() },
         Options { share: 1, ..Options::default() },
-        Options { lane_max: 1, order: Order::PhysX, ..Options::default() },
         Options { devices: 2, order: Order::PhysX, ..Options::default() },
         Options { devices: 0, ..Options::default() },
         Options { devices: 9, lanes: 1, ..Options::default() },

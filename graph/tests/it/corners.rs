@@ -137,19 +137,6 @@ fn none_ends_well_behind_one_that_has_failed_while_it_was_launched() {
     assert!(ended.iter().all(|(_, is_well)| !is_well) && ended.len() == 4, "{ended:?} {behind:?}");
 }
 
-/// A lane of the second device has a bound too.
-#[test]
-fn nodes_of_each_device_wait_for_room() {
-    let options = Options { devices: 2, groups: 1, lanes: 1, lane_max: 1, ..Options::default() };
-    let mut graph = Graph::new(options).unwrap();
-    let on_second = Spec { device: 1, ..KERNEL };
-    let [first, second] = [(); 2].map(|()| graph.append(&on_second).unwrap());
-    let at = launch(&mut graph, first);
-    assert!(graph.next(Runner::Device).is_none(), "the lane is full");
-    graph.complete(at.lane, at.value).unwrap();
-    launch(&mut graph, second);
-}
-
 /// A node that is known before it is described fails with one that has failed before it.
 #[test]
 fn a_reserved_node_keeps_the_failure_of_one_before_it() {

@@ -66,7 +66,7 @@ fn each_copy_has_its_latency() {
     assert_eq!((of(on(0), Locations::only(on(1))), of(on(0), Locations::only(on(0)).and(HOST))), (12.0, 0.0));
     assert_eq!(small().latency_us(on(0), Locations::only(HOST)), 0.0, "it is not known");
     let uses = [bytes_on(400_000, 0), bytes_on(400_000, 0), bytes_on(1_200_000, 1)];
-    for selection in [Selection::MinMinTransferTime, Selection::MinMaxTransferTime, Selection::MinEndTime] {
+    for selection in [Selection::MinMinTransferTime, Selection::MinMaxTransferTime] {
         let mut least = Selector::new(selection, 2);
         least.bandwidth = Some(known.clone());
         assert_eq!(least.select(&uses, &[0, 1], &[0; 2]), Ok(0), "{selection:?}: 15 us, and 26");
@@ -172,24 +172,6 @@ fn bytes_that_are_changed_stay_and_those_of_no_use_do_not_count() {
         let uses = [of(Mode::Read, 0), of(Mode::Write, 1)];
         assert_eq!(most.select(&uses, &[0, 1], &[0; 2]), Ok(0), "{selection:?}: GrCUDA takes the first");
     }
-    let mut ends = Selector::new(Selection::MinEndTime, 2);
-    ends.bandwidth = Some(small());
-    assert_eq!(ends.select(&[of(Mode::Discard, 1)], &[0, 1], &[0, 1]), Ok(0), "none has to come");
-}
-
-/// The sum of the work before it, of its own and of its transfers decides; without times the transfers do.
-#[test]
-fn a_device_is_chosen_by_the_time_at_which_it_ends() {
-    let mut ends = Selector::new(Selection::MinEndTime, 2);
-    ends.bandwidth = Some(small());
-    let on_host = [bytes(100, Locations::only(HOST))];
-    assert_eq!(ends.select(&on_host, &[0, 1], &[0; 2]), Ok(1), "100 at 20 is sooner than 100 at 10");
-    ends.until_ns = vec![100, 106];
-    assert_eq!(ends.select(&on_host, &[0, 1], &[0; 2]), Ok(0), "110 is sooner than 111");
-    assert_eq!(ends.select(&on_host, &[1], &[0; 2]), Ok(1), "the others are not asked");
-    ends.until_ns = vec![100, 105];
-    assert_eq!(ends.select(&on_host, &[0, 1], &[1, 0]), Ok(1), "the less loaded of equals");
-    assert_eq!(ends.select(&[bytes(1, Locations::NONE)], &[0], &[0; 2]), Err(Unplaced::Nowhere));
 }
 
 /// GR-33: 60 bytes from device 1 or the host, and 40 on device 0 and 50 on device 1.

@@ -31,26 +31,23 @@ fn graph(order: Order, lanes: u8, groups: u8) -> Graph {
 
 #[test]
 fn a_strand_is_folded_onto_the_lane_with_the_fewest() {
-    // Without a bound of each lane, and with one that is never reached.
-    for lane_max in [0, 9] {
-        let mut graph = Graph::new(Options { lanes: 2, groups: 2, lane_max, ..Options::default() }).unwrap();
-        let lanes: Vec<u8> = (0..5).map(|_| follow(&mut graph, &[]).1.at.lane).collect();
-        assert_eq!(lanes, [0, 1, 0, 1, 0]);
-        let urgent = Spec { priority: Priority::new(8).unwrap(), ..KERNEL };
-        let nodes: Vec<NodeId> = (0..4).map(|_| graph.append(&urgent).unwrap()).collect();
-        let lanes: Vec<u8> = nodes.iter().map(|node| launch(&mut graph, *node).at.lane).collect();
-        assert_eq!(lanes, [2, 3, 2, 3]);
-        // Two strands of lane 1 end: it has none then, and the next goes there.
-        graph.complete(1, 2).unwrap();
-        assert_eq!(follow(&mut graph, &[]).1.at.lane, 1);
-    }
+    let mut graph = graph(Order::Default, 2, 2);
+    let lanes: Vec<u8> = (0..5).map(|_| follow(&mut graph, &[]).1.at.lane).collect();
+    assert_eq!(lanes, [0, 1, 0, 1, 0]);
+    let urgent = Spec { priority: Priority::new(8).unwrap(), ..KERNEL };
+    let nodes: Vec<NodeId> = (0..4).map(|_| graph.append(&urgent).unwrap()).collect();
+    let lanes: Vec<u8> = nodes.iter().map(|node| launch(&mut graph, *node).at.lane).collect();
+    assert_eq!(lanes, [2, 3, 2, 3]);
+    // Two strands of lane 1 end: it has none then, and the next goes there.
+    graph.complete(1, 2).unwrap();
+    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1);
 }
 
 /// Strands begin and end in any order, in two groups of lanes.
 #[test]
 fn each_strand_goes_to_the_first_lane_with_the_fewest() {
-    for (lane_max, seed) in [(0, 1_u32), (0, 2), (0, 3), (99, 1)] {
-        let mut graph = Graph::new(Options { lanes: 5, groups: 2, lane_max, ..Options::default() }).unwrap();
+    for seed in [1_u32, 2, 3] {
+        let mut graph = graph(Order::Default, 5, 2);
         let (mut strands, mut complete, mut random) = ([0; 10], [0; 10], seed);
         for step in 0..600 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -135,8 +135,8 @@ proptest! {
     /// Nodes that are handed out are schedulable, the device keeps every order, each reference is given back once,
     /// priorities are inherited and taken back, and failures reach those behind them.
     #[test]
-    fn any_program_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3, lane_max in 0_u32..4) {
-        let mut model = Model::new(Options { lane_max, ..options(lanes, groups) });
+    fn any_program_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3) {
+        let mut model = Model::new(options(lanes, groups));
         moves.into_iter().for_each(|one| make(&mut model, one));
         model.finish();
     }
@@ -145,10 +145,10 @@ proptest! {
     #[test]
     fn any_program_keeps_the_order_of_ranks(
         moves in moves(60),
-        (lanes, groups, lane_max) in (1_u8..4, 1_u8..3, 0_u32..2),
+        (lanes, groups) in (1_u8..4, 1_u8..3),
         ends in vec((0_usize..8, 0_usize..8), 60),
     ) {
-        let options = Options { order: Order::Ranked, lane_max: 3 * lane_max, ..options(lanes, groups) };
+        let options = Options { order: Order::Ranked, ..options(lanes, groups) };
         compare_batches(options, moves.into_iter().zip(ends), |one, _| one);
     }
 
@@ -183,9 +183,9 @@ proptest! {
 
     /// Each reference is given back once in the order of PhysX as well, and when the device is lost.
     #[test]
-    fn any_program_ends(moves in moves(60), lanes in 1_u8..4, way in 0_u32..4, lost in 0_usize..80) {
-        let (order, lane_max) = if way == 0 { (Order::PhysX, 0) } else { (Order::Default, way - 1) };
-        let mut model = Model::new(Options { order, lane_max, ..options(lanes, 1) });
+    fn any_program_ends(moves in moves(60), lanes in 1_u8..4, is_physx: bool, lost in 0_usize..80) {
+        let order = if is_physx { Order::PhysX } else { Order::Default };
+        let mut model = Model::new(Options { order, ..options(lanes, 1) });
         for (number, one) in moves.into_iter().enumerate() {
             if number == lost {
                 model.lose();

@@ -19,7 +19,6 @@ mod model;
 mod physx;
 mod ranks;
 mod reserved;
-mod room;
 mod script;
 mod templates;
 mod uses;

@@ -87,24 +87,6 @@ fn a_node_with_more_to_launch_keeps_its_rank() {
     assert_eq!((first, run(&mut graph, Runner::Device)), (one, vec![other, one, low]));
 }
 
-/// Ready nodes that wait for room in their lane have it by rank.
-#[test]
-fn room_in_a_lane_is_given_by_rank() {
-    let mut graph = graph(Options { lanes: 1, lane_max: 1, ..Options::default() });
-    let first = add(&mut graph, Kind::Kernel, BULK, 0);
-    let mut order = run(&mut graph, Runner::Device);
-    let nodes = [1, 3, 2].map(|rank| {
-        let node = add(&mut graph, Kind::Kernel, BULK, rank);
-        assert_eq!(run(&mut graph, Runner::Device), [], "there is no room");
-        node
-    });
-    while let Some(at) = graph.point(*order.last().unwrap()) {
-        graph.complete(at.lane, at.value).unwrap();
-        order.extend(run(&mut graph, Runner::Device));
-    }
-    assert_eq!(order, [first, nodes[1], nodes[2], nodes[0]]);
-}
-
 /// One node in `share` is of a lower priority, the highest rank of it.
 #[test]
 fn lower_priorities_have_their_share_by_rank() {
@@ -123,10 +105,9 @@ fn other_orders_do_not_look_at_ranks() {
 }
 
 #[test]
-fn ready_nodes_wait_for_ends_only_where_lanes_are_bounded_or_the_device_is_lost() {
+fn ready_nodes_wait_for_ends_only_where_the_device_is_lost() {
     let mut lost = graph(Options::default());
     assert!(!lost.may_wait_for_ends());
     lost.fail(Cause(NonZeroU32::MIN));
     assert!(lost.may_wait_for_ends());
-    assert!(graph(Options { lane_max: 1, ..Options::default() }).may_wait_for_ends());
 }

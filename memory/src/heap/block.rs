@@ -4,7 +4,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use hal::{DevicePtr, Result};
+use hal::DevicePtr;
 
 use crate::heap::Space;
 use crate::heap::book::{Place, Taken};
@@ -49,11 +49,6 @@ impl Block {
     #[must_use]
     pub fn host_pointer(&self) -> Option<NonNull<u8>> {
         NonNull::new(self.start as *mut u8).filter(|_| self.space() != Space::Device)
-    }
-
-    /// Gives it another size where it is. If it would have to move, that is an error, and nothing changes.
-    pub fn realloc(&mut self, bytes: u64) -> Result<()> {
-        self.shared.book()?.resize(&mut self.place, bytes)
     }
 }
 

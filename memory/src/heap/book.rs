@@ -22,8 +22,6 @@ pub(super) struct Place {
     page: usize,
     allocation: Allocation,
     owner: usize,
-    /// The first byte, from the page's first byte on.
-    offset_bytes: u64,
     bytes: u64,
 }
 
@@ -87,12 +85,6 @@ impl Page {
         Some((allocation, start.next_multiple_of(request.align_bytes) - self.memory.start))
     }
 
-    /// The bytes from `offset_bytes` to the end of an allocation.
-    fn room_bytes(&self, place: &Place) -> u64 {
-        let end = u64::from(place.allocation.offset) + u64::from(self.allocator.allocation_size(place.allocation));
-        end * UNIT_BYTES - place.offset_bytes
-    }
-
     fn largest_bytes(&self) -> u64 {
         u64::from(self.allocator.storage_report().largest_free_region) * UNIT_BYTES
     }
@@ -152,7 +144,7 @@ impl Book {
             counts.bytes += request.bytes;
             counts.bytes_max = counts.bytes_max.max(counts.bytes);
         }
-        let place = Place { page, allocation, owner, offset_bytes, bytes: request.bytes };
+        let place = Place { page, allocation, owner, bytes: request.bytes };
         let memory = &self.pages[page].as_ref().expect("it was just found").memory;
         let device_start = memory.device_start.map(|start| start.offset(offset_bytes));
         Some(Taken { place, start: memory.start + offset_bytes, device_start })
@@ -177,25 +169,6 @@ impl Book {
         page.allocator.free(place.allocation);
         page.blocks -= 1;
         if self.is_closed { self.take_empty(place.page) } else { None }
-    }
-
-    /// Gives a block another size, if it need not move for that.
-    pub(super) fn resize(&mut self, place: &mut Place, bytes: u64) -> Result<()> {
-        let room_bytes = self.pages[place.page].as_ref().expect("a page with blocks stays").room_bytes(place);
-        if bytes == 0 || bytes > room_bytes {
-            let text = format!(
-                "a block of {} bytes has room for 1 to {room_bytes}, and not for {bytes}. It never moves, because the \
-                 device may know its address: allocate another block, copy, and drop this one",
-                place.bytes
-            );
-            return Err(refused(text));
-        }
-        for counts in [&mut self.owners[place.owner], &mut self.total] {
-            counts.bytes = counts.bytes - place.bytes + bytes;
-            counts.bytes_max = counts.bytes_max.max(counts.bytes);
-        }
-        place.bytes = bytes;
-        Ok(())
     }
 
     /// Room for one more page, which a block of the request fits in: its bytes, counted already.

@@ -24,7 +24,7 @@ pub struct Policies {
 /// All names, for messages.
 const NAMES: &str = "with-const, no-const, same-as-parent, disjoint, multigpu-early-disjoint, multigpu-disjoint, \
                      reuse, always-new, single-gpu, round-robin, stream-aware, min-transfer-size, \
-                     minmin-transfer-time, minmax-transfer-time, min-end-time, grcuda-compat";
+                     minmin-transfer-time, minmax-transfer-time, grcuda-compat";
 
 impl Policies {
     /// Chooses a policy by its name; each name is that of one kind.

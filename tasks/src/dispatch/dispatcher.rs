@@ -95,7 +95,6 @@ impl Dispatcher {
             devices: layers.len().min(usize::from(u8::MAX)) as u8,
             groups: options.groups,
             lanes: options.lanes,
-            lane_max: options.lane_tasks_max,
             nodes_max: options.tasks_max,
             edges_max: options.tasks_max.saturating_mul(4),
             ..graph::Options::default()
@@ -202,7 +201,7 @@ fn shared(
         lanes,
         devices: std::array::from_fn(|lane| lane.checked_div(of_a_device).unwrap_or(0) as u8),
         of_a_group: options.lanes,
-        has_spans: options.order == graph::Order::Default && options.lane_tasks_max == 0 && options.lanes > 0,
+        has_spans: options.order == graph::Order::Default && options.lanes > 0,
         span_events: Mutex::default(),
         span_launches: AtomicU64::new(0),
         graphs: Mutex::default(),

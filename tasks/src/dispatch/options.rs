@@ -18,9 +18,6 @@ pub struct DispatchOptions {
     /// The maximum number of unfinished tasks. A full dispatcher refuses more ([`graph::Refused::WouldBlock`]). The
     /// replay of a template of kernels only counts as one.
     pub tasks_max: u32,
-    /// The maximum number of launched, incomplete tasks of a lane; further ready tasks wait outside the lane. With 0,
-    /// lanes have no limit, and a task costs less.
-    pub lane_tasks_max: u32,
 }
 
 /// The most functions of the host that run at once. Each thread has a bit, and there is one thread more.
@@ -28,13 +25,6 @@ pub(crate) const WORKERS_MAX: u8 = 63;
 
 impl Default for DispatchOptions {
     fn default() -> DispatchOptions {
-        DispatchOptions {
-            order: Order::Default,
-            groups: 2,
-            lanes: 8,
-            workers: 2,
-            tasks_max: 1 << 16,
-            lane_tasks_max: 0,
-        }
+        DispatchOptions { order: Order::Default, groups: 2, lanes: 8, workers: 2, tasks_max: 1 << 16 }
     }
 }

@@ -5,7 +5,6 @@
 mod bridge;
 mod builder;
 mod handle;
-mod repeat;
 mod tasks;
 mod template;
 
@@ -16,6 +15,5 @@ pub use crate::work::lane::Lane;
 pub use builder::TaskBuilder;
 pub use graph::{Order, Refused};
 pub use handle::Handle;
-pub use repeat::Repeat;
 pub use tasks::{Group, Tasks};
 pub use template::{Recording, Replay, Step, Template};

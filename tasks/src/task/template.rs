@@ -315,34 +315,30 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
     /// The same, but if the dispatcher is full it waits until tasks have ended, as
     /// [`crate::task::TaskBuilder::submit_when_room`]. A template with more tasks than a dispatcher holds is refused.
     pub fn submit_when_room(self) -> Result<Handle, Error> {
-        self.submit_by(None)?.map_err(|_| Error::NoRoomInside { task: NAME.to_owned() })
+        self.submit_by(None)?.ok_or_else(|| Error::NoRoomInside { task: NAME.to_owned() })
     }
 
     /// The same with a timeout, as [`crate::task::TaskBuilder::submit_within`].
-    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, Replay<'r, A>>, Error> {
+    pub fn submit_within(self, span: Duration) -> Result<Option<Handle>, Error> {
         let deadline = self.tasks.shared().deadline(span);
         self.submit_by(Some(deadline))
     }
 
-    fn submit_by(self, deadline: Option<Nanos>) -> Result<Result<Handle, Replay<'r, A>>, Error> {
+    fn submit_by(self, deadline: Option<Nanos>) -> Result<Option<Handle>, Error> {
         let shared = self.tasks.shared();
         if self.after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
         }
-        let (plan, ranked) = (self.plan(), self.ranks()?);
-        let (stretch, after, is_one) = (Arc::clone(&self.template.stretch), self.after.len(), plan.is_some());
-        let has_room = |graph: &Graph| match is_one {
-            true => graph.has_room(1, after),
-            false => graph.has_room_to_replay(&stretch, after),
-        };
+        if let Some(plan) = self.plan() {
+            return self.span(plan).submit_by(deadline);
+        }
+        let (stretch, after, ranked) = (Arc::clone(&self.template.stretch), self.after.len(), self.ranks()?);
+        let has_room = |graph: &Graph| graph.has_room_to_replay(&stretch, after);
         loop {
             let mut held = shared.enter_here()?;
             held.collect();
             if held.is_closed || has_room(&held.graph) {
-                let Some(plan) = plan else { return self.append_each(held, &ranked).map(Ok) };
-                let appended = self.span(plan).append(&mut held, &[]);
-                shared.pump(held);
-                return appended.map(Ok);
+                return self.append_each(held, &ranked).map(Some);
             }
             let is_empty = held.graph.statistics().nodes == 0;
             shared.pump(held);
@@ -351,7 +347,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
             }
             let has_time = deadline.is_none_or(|deadline| shared.driver.host().now() < deadline);
             if !has_time || is_inside(Arc::as_ptr(shared).addr()) {
-                return Ok(Err(self));
+                return Ok(None);
             }
             shared.await_room_for(deadline, has_room)?;
         }

@@ -150,19 +150,6 @@ pub fn growth_after_warm_up(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A block changes its size where it is, and never moves.
-pub fn realloc_never_moves(rig: &Rig) -> Outcome {
-    let heap = open(rig, Space::Pinned)?;
-    let mut block = heap.alloc(1000, 1, "growing")?;
-    let (address, _next) = (block.host_pointer(), heap.alloc(1000, 1, "next")?);
-    block.realloc(1024)?;
-    block.realloc(10)?;
-    same("after a fit", &(block.host_pointer(), block.bytes()), &(address, 10))?;
-    refused("a size that does not fit", block.realloc(1025), &[Code::INVALID_VALUE])?;
-    refused("no size", block.realloc(0), &[Code::INVALID_VALUE])?;
-    same("after a refusal", &(block.host_pointer(), block.bytes()), &(address, 10))
-}
-
 /// Pages go in a pause and at the end, and never under a block.
 pub fn memory_goes_back(rig: &Rig) -> Outcome {
     let driver = rig.driver();

@@ -78,7 +78,7 @@ const PLAIN: &[Case] = table! { plain;
         ends_when_the_queues_are_free;
     lull: ends_with_bulk is_an_option;
     heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up
-        realloc_never_moves memory_goes_back many_threads;
+        memory_goes_back many_threads;
     passing: pageable capture beside_a_capture reasons;
     peers: on_device another_context;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;

@@ -84,7 +84,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     shared: values;
     storms: values closes;
     threads: submit_in_functions;
-    times: by_kernel_and_size choose_devices of_generated_names;
+    times: by_kernel_and_size of_generated_names;
     tokens: order_computations pass_failures_on are_written_behind_failures have_guards on_two_devices refused;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;

@@ -1,10 +1,7 @@
-//! Measured times of computations, and the devices that are chosen by them.
+//! Measured times of computations.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-
-use overtake::data::{Array, ArrayOptions, Bandwidth, Computation, Selection, discard};
-use overtake::task::{Handle, More};
+use overtake::data::{Array, ArrayOptions, Computation, discard};
+use overtake::task::More;
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -14,7 +11,6 @@ use crate::rig::Rig;
 const SMALL: usize = 1 << 10;
 // On a real device it takes several times as long as a first launch.
 const LARGE: usize = 1 << 23;
-const LONG_BYTES: usize = 1 << 26;
 
 /// By kernel and by size; nothing is measured where it is not asked for.
 pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
@@ -42,11 +38,10 @@ pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A computation of the device that writes all of an array, and tells its device.
-fn fill<'c>(bed: &'c Bed, name: &'c str, array: &Array<u8>, told: &Arc<AtomicU8>) -> Computation<'c> {
-    let (bytes, told) = (array.len() as u64, Arc::clone(told));
+/// A computation of the device that writes all of an array.
+fn fill<'c>(bed: &'c Bed, name: &'c str, array: &Array<u8>) -> Computation<'c> {
+    let bytes = array.len() as u64;
     bed.arrays.launch(name, (discard(array),), move |lane, at| {
-        told.store(lane.device(), Ordering::Relaxed);
         lane.driver().memset_d8_async(at[0], 1, bytes, lane.stream())?;
         Ok(More::Done)
     })
@@ -58,11 +53,11 @@ pub fn of_generated_names(rig: &Rig) -> Outcome {
     const NAMES: u64 = 3000;
     let options = ArrayOptions { measures: true, ..ArrayOptions::default() };
     let bed = bed::open_with(rig, rig.shared_driver(), options)?;
-    let (array, device) = (bed.arrays.array(&[SMALL])?, Arc::new(AtomicU8::new(u8::MAX)));
+    let array = bed.arrays.array(&[SMALL])?;
     for number in 0..NAMES {
-        fill(&bed, &format!("frame {number}"), &array, &device).submit()?;
+        fill(&bed, &format!("frame {number}"), &array).submit()?;
         if number % 100 == 0 {
-            fill(&bed, "each time", &array, &device).submit()?.wait()?;
+            fill(&bed, "each time", &array).submit()?.wait()?;
         }
     }
     bed.arrays.wait()?;
@@ -72,34 +67,4 @@ pub fn of_generated_names(rig: &Rig) -> Outcome {
     same("the one that comes again", &count("each time"), &Some(NAMES / 100))?;
     same("the last one", &count(&format!("frame {}", NAMES - 1)), &Some(1))?;
     same("the first one", &count("frame 0"), &None)
-}
-
-/// While one device has a long computation before it, short ones go to the other.
-pub fn choose_devices(rig: &Rig) -> Outcome {
-    if rig.driver().device_count()? < 2 {
-        return Ok(());
-    }
-    let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
-    let bandwidth = Some(Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?);
-    let options = ArrayOptions { selection: Selection::MinEndTime, bandwidth, ..ArrayOptions::default() };
-    let bed = bed::open_on(rig, rig.shared_driver(), 2, options)?;
-    let device = Arc::new(AtomicU8::new(u8::MAX));
-    for (name, count) in [("long", LONG_BYTES), ("short", SMALL)] {
-        fill(&bed, name, &bed.arrays.array(&[count])?, &device).on(0).submit()?.wait()?;
-    }
-    let long = bed.arrays.array(&[LONG_BYTES])?;
-    let places: [Arc<AtomicU8>; 5] = [(); 5].map(|()| Arc::new(AtomicU8::new(u8::MAX)));
-    let arrays: [Result<Array<u8>, _>; 4] = [(); 4].map(|()| bed.arrays.array(&[SMALL]));
-    let mut held: Vec<Handle> = vec![fill(&bed, "long", &long, &places[0]).held().submit()?];
-    for (array, place) in arrays.iter().zip(&places[1..]) {
-        let array = array.as_ref().map_err(|error| Failure::from_text(error.to_string()))?;
-        held.push(fill(&bed, "short", array, place).held().submit()?);
-    }
-    held.iter().try_for_each(Handle::release)?;
-    bed.arrays.wait()?;
-    let chosen = places.map(|place| place.load(Ordering::Relaxed));
-    let other = 1 - chosen[0];
-    same("the devices of short ones", &chosen[1..].to_vec(), &vec![other; 4])?;
-    ensure!(bed.arrays.times().len() >= 2, "times of both are kept: {:?}", bed.arrays.times());
-    Ok(())
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::Nanos;
-use overtake::dispatch::DispatchOptions;
 use overtake::task::{Lane, More};
 
 use crate::bed;
@@ -59,26 +58,6 @@ pub fn many(rig: &Rig) -> Outcome {
     bed.tasks.wait()?;
     same("the sum of all words", &seen.load(Ordering::Acquire), &(60 * 1000 + 59 * 30))?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
-}
-
-/// In a lane that takes two tasks at a time all tasks run, and most wait for room first.
-pub fn bounded(rig: &Rig) -> Outcome {
-    const TASKS: u32 = 40;
-    let bed = bed::open_with(rig, DispatchOptions { groups: 1, lanes: 1, lane_tasks_max: 2, ..Default::default() })?;
-    let word = rig.buffer_of(&[0; 64])?;
-    for _ in 0..TASKS {
-        let (add, spin) = (bed.kernels.add.clone(), bed.kernels.spin.clone());
-        let task = bed.tasks.kernel("adds", move |lane: &mut Lane<'_>| {
-            raw::spin(lane, &spin, Nanos::from_us(20))?;
-            raw::word(lane, &add, word.at(0), 1)?;
-            Ok(More::Done)
-        });
-        drop(task.submit()?);
-    }
-    bed.tasks.wait()?;
-    same("launches", &bed.dispatcher.statistics().launches, &u64::from(TASKS))?;
-    same("tasks held back", &(bed.dispatcher.graph_statistics().held_back > u64::from(TASKS) / 2), &true)?;
-    same("kernels", &u32::from(rig.download(word, rig.stream()?)?[0]), &TASKS)
 }
 
 /// A task that launches three kernels, one a call.

@@ -22,7 +22,6 @@ mod physx;
 mod pipelines;
 mod random;
 mod ranks;
-mod repeats;
 mod retries;
 mod rooms;
 mod sets;
@@ -46,7 +45,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     cameras: fail_alone of_few_and_many_stages;
     cancels: before_the_start behind_the_start of_named_tasks;
     captures: left_open ended beside;
-    chains: bytes bounded many turns;
+    chains: bytes many turns;
     children: of_a_fork exit_in_the_middle;
     closing: in_the_middle beside_submitters by_its_own_task by_a_task_of_another;
     creation: none_after_warm_up;
@@ -66,8 +65,6 @@ pub const ALL: &[(&str, Check)] = table! { named;
         one_is_cancelled_beside_another panics futures given_up;
     random: bytes failures failures_of_each cancels;
     ranks: decide are_told_depth of_templates policies_may_use_the_dispatcher need_a_policy;
-    repeats: by_a_value of_no_round of_a_replay_that_fails that_asks_in_vain behind_a_failure
-        without_room_for_an_order;
     retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     rooms: are_waited_for in_vain not_inside none_to_come of_closed behind_many of_replays;
     sets: start_and_stop named never_submitted named_behind_a_failure named_and_stopped

@@ -58,19 +58,22 @@ pub fn are_waited_for(rig: &Rig) -> Outcome {
     same("runs", &runs.load(Ordering::Relaxed), &(THREADS * EACH))
 }
 
-/// A task that has waited in vain comes back as it was.
+/// A task that has waited in vain is dropped, and never runs; the same with room does.
 pub fn in_vain(rig: &Rig) -> Outcome {
     let (bed, log, host) = (small(rig)?, Log::default(), rig.driver().host());
     let first = filled(&bed)?;
     let (start, span) = (host.now(), Duration::from_millis(3));
-    let task = bed.tasks.light("task", log.function("task")).priority(bed::urgent());
-    let Err(task) = task.submit_within(span)? else { return Err(Failure::new("there is no room")) };
+    let task = |name| bed.tasks.light(name, log.function(name)).priority(bed::urgent());
+    ensure!(task("late").submit_within(span)?.is_none(), "there is no room");
     let waited = host.now().since(start);
     ensure!(waited >= Nanos::from_ms(3), "it waited {waited}");
-    let Err(task) = task.submit_within(Duration::ZERO)? else { return Err(Failure::new("there is no room")) };
+    ensure!(task("late").submit_within(Duration::ZERO)?.is_none(), "there is no room");
     first.release()?;
-    let Ok(task) = task.submit_within(Duration::from_secs(50))? else { return Err(Failure::new("there is room")) };
+    let Some(task) = task("task").submit_within(Duration::from_secs(50))? else {
+        return Err(Failure::new("there is room"));
+    };
     task.wait()?;
+    bed.tasks.wait()?;
     log.is(&["task"])
 }
 
@@ -81,8 +84,8 @@ pub fn not_inside(rig: &Rig) -> Outcome {
     let fill = move || -> Result<(), Error> {
         loop {
             match tasks.host("more", || Ok(())).held().submit_within(Duration::from_secs(50)) {
-                Ok(Ok(_)) => {}
-                Ok(Err(_full)) => return inner.join("one more").submit_when_room().map(drop),
+                Ok(Some(_)) => {}
+                Ok(None) => return inner.join("one more").submit_when_room().map(drop),
                 Err(error) => return Err(error),
             }
         }
@@ -139,8 +142,8 @@ pub fn behind_many(rig: &Rig) -> Outcome {
     Ok(held.release()?)
 }
 
-/// Replays that are one task, and others that are several, wait for room as tasks do. One that has waited in vain comes
-/// back as it was, and one that never has room is refused.
+/// Replays that are one task, and others that are several, wait for room as tasks do. One that has waited in vain is
+/// dropped, and one that never has room is refused.
 pub fn of_replays(rig: &Rig) -> Outcome {
     let bed = small(rig)?;
     let template = |steps: usize, is_mixed: bool| {
@@ -173,13 +176,11 @@ pub fn of_replays(rig: &Rig) -> Outcome {
         bed.tasks.wait()?;
         same("runs", &runs.load(Ordering::Relaxed), &60)?;
         let first = filled(&bed)?;
-        let replay = template.replay(&bed.tasks, Arc::clone(&runs));
-        let Err(replay) = replay.submit_within(Duration::from_millis(3))? else {
-            return Err(Failure::new("there is no room"));
-        };
+        let replay = || template.replay(&bed.tasks, Arc::clone(&runs));
+        ensure!(replay().submit_within(Duration::from_millis(3))?.is_none(), "there is no room");
         same("runs", &runs.load(Ordering::Relaxed), &60)?;
         first.release()?;
-        replay.submit_when_room()?.wait()?;
+        replay().submit_when_room()?.wait()?;
         same("runs", &runs.load(Ordering::Relaxed), &63)?;
     }
     let never = template(1 + TASKS_MAX as usize, true)?.replay(&bed.tasks, Arc::default()).submit_when_room();

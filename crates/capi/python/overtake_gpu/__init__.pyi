@@ -214,7 +214,6 @@ class Dispatcher(_Scope):
         lanes: int = 0,
         tasks_max: int = 0,
         physx_order: bool = False,
-        lane_tasks_max: int = 0,
         devices: Sequence[int] | None = None,
     ) -> None: ...
     def tasks(self, name: str | None = None) -> Tasks: ...

@@ -16,7 +16,7 @@ from ._uses import Kernel, Use, discard, read, write
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 
-# The policies that choose a device, by GrCUDA's names and our own.
+# The policies that choose a device, by GrCUDA's names.
 SELECTIONS = {
     "min-transfer-size": 0,
     "single-gpu": 1,
@@ -24,7 +24,6 @@ SELECTIONS = {
     "stream-aware": 3,
     "minmin-transfer-time": 4,
     "minmax-transfer-time": 5,
-    "min-end-time": 6,
 }
 
 

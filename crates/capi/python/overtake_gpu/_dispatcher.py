@@ -16,7 +16,7 @@ from ._tasks import Task
 class _Options(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_uint32)
-        for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "order", "lane_tasks_max")
+        for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "order")
     ]
 
 
@@ -25,7 +25,7 @@ class _Statistics(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             *("launches", "functions", "joins", "marks", "tasks"),
-            *("lifts", "captures_ended", "joins_saved", "held_back"),
+            *("lifts", "captures_ended", "joins_saved"),
             *("graph_launches", "graph_fallbacks"),
         )
     ]
@@ -183,11 +183,9 @@ class Dispatcher(calls.Owner):
     been started by then fail. A parameter of 0 has its default (overtake.h). With `physx_order` the order of ready
     tasks is that of PhysX's task manager, in which priorities are not seen."""
 
-    def __init__(
-        self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, lane_tasks_max=0, devices=None
-    ):
+    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, devices=None):
         size = ctypes.sizeof(_Options)
-        options = _Options(size, groups, lanes, workers, tasks_max, physx_order, lane_tasks_max)
+        options = _Options(size, groups, lanes, workers, tasks_max, physx_order)
         calls.bind(_prototypes())
         super().__init__()
         try:

@@ -135,7 +135,7 @@ pub unsafe extern "C" fn overtake_compute(
         let handle = match patience.for_room() {
             _ if patience.span == Some(Nanos::ZERO) => computation.submit()?,
             None => computation.submit_when_room()?,
-            Some(span) => computation.submit_within(span.into())?.map_err(|_full| submit::no_room(name))?,
+            Some(span) => computation.submit_within(span.into())?.ok_or_else(|| submit::no_room(name))?,
         };
         // SAFETY: the caller's promise.
         unsafe { task::hand_out(CALL, handle, set.home, task) }

@@ -36,9 +36,6 @@ pub const OVERTAKE_SELECTION_STREAM_AWARE: c_int = 3;
 pub const OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME: c_int = 4;
 /// The device that gets the bytes soonest, each from the farthest memory. It needs bandwidths.
 pub const OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME: c_int = 5;
-/// The device on which the computation ends soonest: after the work that the device has and the transfers, by the
-/// measured times of earlier computations by the same kernel. It needs bandwidths.
-pub const OVERTAKE_SELECTION_MIN_END_TIME: c_int = 6;
 
 /// The parameters of a set of arrays. Set struct_size before the call; 0 in another field is its default.
 #[repr(C)]
@@ -54,8 +51,7 @@ pub struct ArraysOptions {
     pub host_bytes_max: u64,
     /// The text that overtake bench bandwidth --pairs --csv prints, or null.
     pub bandwidths: *const c_char,
-    /// 1 to measure the times of computations, for overtake_arrays_read_times. OVERTAKE_SELECTION_MIN_END_TIME does so
-    /// in any case.
+    /// 1 to measure the times of computations, for overtake_arrays_read_times.
     pub measures: u32,
     /// 1 for debugging: the submission of a computation returns when it has ended. Its task tells the outcome as ever.
     /// Not waited for are those that cannot end without a later call (held, or behind something that is, in a stopped
@@ -224,7 +220,6 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
         OVERTAKE_SELECTION_STREAM_AWARE => Selection::StreamAware,
         OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME => Selection::MinMinTransferTime,
         OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME => Selection::MinMaxTransferTime,
-        OVERTAKE_SELECTION_MIN_END_TIME => Selection::MinEndTime,
         other => {
             return Err(Failure::argument(&format!("{call}: selection {other} is not one of OVERTAKE_SELECTION_...")));
         }

@@ -49,9 +49,6 @@ pub struct DispatcherOptions {
     pub tasks_max: u32,
     /// The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
     pub order: c_int,
-    /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
-    /// lanes have no bound of their own, and a task costs less. Not with OVERTAKE_ORDER_PHYSX.
-    pub lane_tasks_max: u32,
 }
 
 /// The counts of a dispatcher. Set struct_size before the call.
@@ -78,8 +75,6 @@ pub struct DispatcherStatistics {
     pub captures_ended: u64,
     /// Waits of lanes for others that were left out, because an earlier one stands for them.
     pub joins_saved: u64,
-    /// How often a ready task had to wait for room in its lane (lane_tasks_max).
-    pub held_back: u64,
     /// Replays of fixed templates that were one launch of a graph (overtake_template_fix).
     pub graph_launches: u64,
     /// Replays of fixed templates whose functions were called, as they can be no graph.
@@ -254,7 +249,6 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
         lanes: number("lanes", options.lanes, default.lanes)?,
         workers: number("workers", options.workers, default.workers)?,
         tasks_max: if options.tasks_max == 0 { default.tasks_max } else { options.tasks_max },
-        lane_tasks_max: options.lane_tasks_max,
     })
 }
 
@@ -287,7 +281,6 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
             lifts: counts.lifts,
             captures_ended: counts.captures_ended,
             joins_saved: graph.joins_saved,
-            held_back: graph.held_back,
             graph_launches: counts.graph_launches,
             graph_fallbacks: counts.graph_fallbacks,
         };

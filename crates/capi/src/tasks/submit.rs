@@ -113,7 +113,7 @@ pub unsafe extern "C" fn overtake_submit(
                 _ if !waits => Ok(builder.submit_named()?),
                 _ if is_named != 0 => Err(Failure::argument(&format!("{CALL}: a named task waits for no room"))),
                 None => Ok(builder.submit_when_room()?),
-                Some(span) => builder.submit_within(span.into())?.map_err(|_full| no_room(name)),
+                Some(span) => builder.submit_within(span.into())?.ok_or_else(|| no_room(name)),
             }
         };
         // SAFETY: the caller's promise.

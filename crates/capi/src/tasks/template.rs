@@ -368,7 +368,7 @@ pub unsafe extern "C" fn overtake_template_replay(
         let submit = |replay: Replay<'_, Arguments>| match patience.for_room() {
             _ if patience.span == Some(Nanos::ZERO) => Ok(replay.submit()?),
             None => Ok(replay.submit_when_room()?),
-            Some(span) => replay.submit_within(span.into())?.map_err(|_full| submit::no_room("(of a template)")),
+            Some(span) => replay.submit_within(span.into())?.ok_or_else(|| submit::no_room("(of a template)")),
         };
         // SAFETY: the caller's promise.
         let handle = unsafe { replayed.submit(CALL, &set, home, submit) }?;

@@ -62,7 +62,6 @@ struct Item {
 pub struct Model {
     pub graph: Graph,
     /// The bound of a lane, or 0.
-    lane_max: u32,
     /// The lanes of a device.
     of_a_device: u8,
     /// Whether the order is not that of PhysX, which keeps one law: each reference is given back once.
@@ -84,7 +83,6 @@ impl Model {
         let lanes = usize::from(options.devices) * usize::from(of_a_device);
         Model {
             graph: Graph::new(options).unwrap(),
-            lane_max: options.lane_max,
             of_a_device,
             is_strict: options.order != Order::PhysX,
             is_ranked: options.order == Order::Ranked,
@@ -227,7 +225,7 @@ impl Model {
             self.lanes[usize::from(lane)].push_back(Item { task: number, joins, value: None });
             lane
         });
-        self.check_room(number, lane);
+        self.tasks[number].lane = lane;
         let task = &mut self.tasks[number];
         let (id, kind) = (task.id, task.wish.kind);
         let at = if task.wish.fails && turn + 1 == task.wish.turns {
@@ -377,9 +375,6 @@ impl Model {
                 Mark::Complete => assert!(self.is_complete(*first), "{number} before {first} is complete"),
             }
         }
-        if self.lane_max > 0 {
-            return; // a more urgent task may wait for room in its lane
-        }
         let same = |kind: Kind| {
             (kind.is_device(), kind == Kind::Light) == (task.wish.kind.is_device(), task.wish.kind == Kind::Light)
         };
@@ -390,14 +385,6 @@ impl Model {
             let is_behind = urgency < priority || rank <= task.wish.rank;
             assert!(is_behind || !self.is_ranked, "{number} is handed out before one of a higher rank");
         }
-    }
-
-    /// A lane never has more tasks that have been handed out and are not complete than its bound.
-    fn check_room(&mut self, number: usize, lane: Option<u8>) {
-        self.tasks[number].lane = lane;
-        let is_there = |task: &&Task| task.lane == lane && self.graph.stage(task.id) != Stage::Ended;
-        let count = self.tasks.iter().filter(is_there).count();
-        assert!(self.lane_max == 0 || lane.is_none() || count <= self.lane_max as usize, "{number} is one too many");
     }
 
     /// Whether an empty task, too, has been reached by all before it.

@@ -3,7 +3,7 @@
 use overtake_graph::{Kind, Mark, Point, Runner, Stage};
 
 use super::call::Call;
-use super::node::{Before, Node, Why};
+use super::node::{Before, Why};
 use super::program::{Item, Program};
 use crate::model::launches::{Launch, LaunchBatch};
 use crate::model::numbers::cause;
@@ -37,12 +37,6 @@ impl Program {
         assert!(lane / (self.options.groups * self.options.lanes) < self.options.devices);
         let item = Item { node: Some(number), joins: joins.clone(), value: None };
         self.lanes[usize::from(*lane)].push_back(item);
-        if self.options.lane_max > 0 {
-            let is_there =
-                |it: &&Node| it.lane == Some(*lane) && self.graph.stage(it.id) != Stage::Ended && it.launches > 0;
-            let count = self.nodes.iter().filter(is_there).count();
-            assert!(count <= self.options.lane_max as usize, "{number} is one too many");
-        }
     }
 
     fn report_launch(&mut self, launch: &Launch) {

@@ -42,12 +42,11 @@ fn options(random: &mut Random) -> Options {
         devices: 1 + u8::from(random.once_in(5)),
         groups: 1 + random.below(2) as u8,
         lanes: 1 + random.below(3) as u8,
-        lane_max: if random.once_in(4) { 1 + random.below(3) } else { 0 },
         nodes_max: if random.once_in(4) { 8 + random.below(8) } else { 1 << 12 },
         edges_max: if random.once_in(4) { 12 + random.below(12) } else { 1 << 14 },
         phase_max: 1 + random.below(5),
         share: if random.once_in(2) { u32::MAX } else { 2 + random.below(3) },
         inference: Inference { sees_const: true, search_max: [0, 1, 3, 64, u32::MAX][random.below(5) as usize] },
     };
-    if order == Order::PhysX { Options { devices: 1, lane_max: 0, ..options } } else { options }
+    if order == Order::PhysX { Options { devices: 1, ..options } } else { options }
 }

@@ -14,7 +14,6 @@ const OWNERS: [&str; 3] = ["frames", "scratch", "descriptors"];
 enum Step {
     Take { bytes: u64, align_bytes: u64, owner: usize },
     Give(usize),
-    Resize(usize, u64),
     Trim(u64),
     Settle,
 }
@@ -25,7 +24,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (bytes, 0..17_u32, 0..OWNERS.len())
             .prop_map(|(bytes, align, owner)| Step::Take { bytes, align_bytes: 1 << align, owner }),
         4 => any::<usize>().prop_map(Step::Give),
-        1 => (any::<usize>(), 0..2 * PAGE_BYTES).prop_map(|(block, bytes)| Step::Resize(block, bytes)),
         1 => (0..8 * PAGE_BYTES).prop_map(Step::Trim),
         1 => Just(Step::Settle),
     ];
@@ -88,15 +86,6 @@ impl Rig {
                 let Some(index) = pick(index, self) else { return };
                 let out = self.out.swap_remove(index);
                 assert!(self.book.give(&out.place).is_none(), "an open heap keeps its pages");
-            }
-            Step::Resize(index, bytes) => {
-                let Some(index) = pick(index, self) else { return };
-                let out = &mut self.out[index];
-                if self.book.resize(&mut out.place, *bytes).is_ok() {
-                    out.bytes = *bytes;
-                } else {
-                    assert!(*bytes == 0 || *bytes > out.bytes, "a smaller block stays where it is");
-                }
             }
             Step::Trim(keep_bytes) => {
                 while let Some(memory) = self.book.trim(*keep_bytes) {

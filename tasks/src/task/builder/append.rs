@@ -19,7 +19,12 @@ impl<'n> TaskBuilder<'_, 'n> {
     pub(crate) fn append(&mut self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let appended = self.try_append(held, accesses);
         held.dead.add_refused(&mut self.work);
-        appended.map_err(|error| self.all_before().fold(error, |error, first| first.naming(error)))
+        appended.map_err(|error| self.naming(error))
+    }
+
+    /// The refusal names the tasks before this one that have ended.
+    pub(super) fn naming(&self, error: Error) -> Error {
+        self.all_before().fold(error, |error, first| first.naming(error))
     }
 
     /// Leaves the work where it is if there is no node for it.

@@ -16,25 +16,25 @@ use crate::work::set::Set;
 /// The time between two looks: others may have submitted as many tasks as have ended.
 const LOOK_EVERY: Nanos = Nanos::from_ms(1);
 
-impl<'t, 'n> TaskBuilder<'t, 'n> {
+impl TaskBuilder<'_, '_> {
     /// As [`TaskBuilder::submit`], but if the dispatcher is full it waits until tasks have ended. Tasks that a
     /// reference or an open group holds back do not make room.
     ///
     /// It does not wait in a task's function of the same dispatcher, because the others may be waiting for that one:
     /// [`Error::NoRoomInside`].
     pub fn submit_when_room(self) -> Result<Handle, Error> {
-        let refuse = |task: TaskBuilder<'_, '_>| Err(Error::NoRoomInside { task: format!("{:?}", task.name) });
-        self.submit_by(None)?.or_else(refuse)
+        let name = self.name;
+        self.submit_by(None)?.ok_or_else(|| Error::NoRoomInside { task: format!("{name:?}") })
     }
 
     /// The same with a timeout in the host's time. If the dispatcher is still full then, or the caller must not wait,
-    /// it returns the task unchanged.
-    pub fn submit_within(self, span: Duration) -> Result<Result<Handle, TaskBuilder<'t, 'n>>, Error> {
+    /// it drops the task and returns `None`.
+    pub fn submit_within(self, span: Duration) -> Result<Option<Handle>, Error> {
         let deadline = self.shared.deadline(span);
         self.submit_by(Some(deadline))
     }
 
-    fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Result<Handle, TaskBuilder<'t, 'n>>, Error> {
+    pub(in crate::task) fn submit_by(mut self, deadline: Option<Nanos>) -> Result<Option<Handle>, Error> {
         let shared = self.shared;
         loop {
             let mut held = shared.enter_here()?;
@@ -48,11 +48,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             }
             shared.pump(held);
             if !is_full {
-                return appended.map(Ok);
+                return appended.map(Some).map_err(|error| self.naming(error));
             }
             let has_time = deadline.is_none_or(|deadline| shared.driver.host().now() < deadline);
             if !has_time || is_inside(Arc::as_ptr(shared).addr()) {
-                return Ok(Err(self));
+                return Ok(None);
             }
             shared.await_room(deadline)?;
         }
