@@ -192,8 +192,7 @@ impl Graph {
     /// Whether ready nodes may have to wait until others are complete: by the order of PhysX, or as the device is lost.
     #[must_use]
     pub fn may_wait_for_ends(&self) -> bool {
-        let is_ranked = self.options.order == Order::Ranked && self.failure.is_none();
-        !(self.is_usual || is_ranked)
+        self.is_physx() || self.failure.is_some()
     }
 
     /// Whether a node of the device is in the queue of the default order, or of that of ranks.
