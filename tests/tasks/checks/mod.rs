@@ -59,7 +59,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     live: of_a_known_rate late_after_a_period replays_of_frames;
     members: partitioned unified handed_over released_by_all failures refused futures;
     order: through_the_host completes after_launch after_the_launch_of_a_failure more_launches_than_room
-        foreign held_and_released inherited cycles ended waits_end_with_their_time;
+        foreign held_and_released inherited cycles ended ended_in_physx waits_end_with_their_time;
     physx: turns phases fork join sync_points;
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another
         one_is_cancelled_beside_another panics futures given_up;
