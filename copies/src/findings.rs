@@ -1,5 +1,5 @@
-//! The results of the guard's probe, cached for each device of a driver. Threads that open layers at the same time would
-//! keep each other's probes out of the driver, so one of them probes and the others wait for its results.
+//! The results of the guard's probe, cached for each device of a driver. Threads that open layers at the same time
+//! would keep each other's probes out of the driver, so one of them probes and the others wait for its results.
 //!
 //! The queues belong to the device and to CUDA's environment variables at the time, not to a layer. Only results that
 //! let layers work fully are cached: a host that was slow for a moment must not be taken for one with a single queue

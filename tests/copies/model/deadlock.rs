@@ -1,5 +1,5 @@
-//! Copies that wait in queues which urgent copies need deadlock: the suite would notice, and the watchdog ends it. It comes
-//! to that where the driver has made fewer queues than the layer assumes.
+//! Copies that wait in queues which urgent copies need deadlock: the suite would notice, and the watchdog ends it. It
+//! comes to that where the driver has made fewer queues than the layer assumes.
 
 use hal::Nanos;
 use overtake::copy::CopyHandle;

@@ -184,8 +184,8 @@ mod tests {
     fn two() -> [ProcessRecord; 2] {
         let first = r#"{"format": 1, "pid": 1, "final": true, "state": "open", "warnings": ["beware"],
             "calls": [{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 5, "passed_on": 1}],
-            "devices": [{"device": 0, "name": "G", "contexts": 1, "copies": {"urgent": {"copies": 3, "bytes": 30}}, "rescues": 1,
-                "passed_on": [{"reason": "capturing", "copies": 1, "bytes": 8}], "stood_down": true,
+            "devices": [{"device": 0, "name": "G", "contexts": 1, "copies": {"urgent": {"copies": 3, "bytes": 30}},
+                "passed_on": [{"reason": "capturing", "copies": 1, "bytes": 8}], "rescues": 1, "stood_down": true,
                 "latencies": [{"priority": 2, "count": 3, "p50_us": 5.0, "p99_us": 9.0, "max_us": 10.0}]}]}"#;
         let second = r#"{"format": 1, "pid": 2, "state": "open", "warnings": ["beware"],
             "calls": [{"symbol": "cuMemcpyDtoH_v2", "passed_on": 9},
