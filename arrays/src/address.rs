@@ -90,9 +90,6 @@ impl AccessAt<'_> {
     /// The address of the first element, if the elements are there. An access that is dropped before this was asked
     /// leaves the array as it was.
     pub fn address(&self) -> Result<Option<u64>, Error> {
-        match self.there().outcome() {
-            Some(there) => there.and_then(|()| self.hold.enter()).map(|()| Some(self.hold.place.start)),
-            None => Ok(None),
-        }
+        self.hold.enter()
     }
 }

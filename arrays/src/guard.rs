@@ -118,12 +118,17 @@ impl Hold {
         &self.there
     }
 
-    /// The calling thread has the bytes, which are there. It fails if the end of its arrays has given it up.
-    pub fn enter(&self) -> Result<(), Error> {
+    /// The calling thread has the bytes from now on, if they are there: their address. It fails if the end of its
+    /// arrays has given it up.
+    pub fn enter(&self) -> Result<Option<u64>, Error> {
         let Record { store, state, .. } = &*self.claim.record;
         let begins = self.claim.mode.is_write() && !self.has_come.load(Ordering::Acquire);
         let shared = store.tasks.within();
         shared.may_enter()?;
+        match self.there.outcome() {
+            None => return Ok(None),
+            Some(there) => there?,
+        }
         let held = begins.then(|| shared.enter()).transpose()?;
         if let Some(Err(error)) = self.node.outcome().filter(|_| begins) {
             return Err(error);
@@ -134,7 +139,7 @@ impl Hold {
         }
         drop(held);
         self.has_come.fetch_or(comes, Ordering::Release);
-        if comes { Ok(()) } else { Err(self.left()) }
+        if comes { Ok(Some(self.place.start)) } else { Err(self.left()) }
     }
 
     fn left(&self) -> Error {
