@@ -75,6 +75,7 @@ impl Hold {
         let store = &claims[0].record.store;
         let priority = priority.max(store.least);
         let name = match at {
+            Location::Device(_) if claims[0].mode.is_write() => "write on the device",
             Location::Device(_) => "frozen on the device",
             Location::Host if claims[0].mode.is_write() => "write on the host",
             Location::Host => "read on the host",

@@ -291,7 +291,8 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         bed.arrays.clone().finish()?;
         ensure!(bed.arrays.failure().is_none(), "nothing has failed: {:?}", bed.arrays.failure());
         let told = access.address().err().map(|error| error.to_string()).unwrap_or_default();
-        ensure!(told.contains("was not run: its arrays were dropped before the program had"), "{told}");
+        let why = "\"write on the device\" was not run: its arrays were dropped before the program had";
+        ensure!(told.contains(why), "{told}");
         task.map_or(Ok(()), |task| task.wait())?;
         if let Some(reader) = &reader {
             ensure!(reader.address()?.is_some(), "its elements are there");
