@@ -75,8 +75,7 @@ impl<'a, R: Right> Use<'a, R> {
     pub fn open_at(self, at: Location) -> Result<AccessAt<'a>, Error> {
         let (claim, elements) = (self.claim(), self.count());
         let at = claim.record.store.place("access", Where::At(at), &[], &[])?;
-        let hold = Hold::begin(claim, elements, at, self.priority)?;
-        hold.leaves_its_thread();
+        let hold = Hold::begin(claim, elements, at, self.priority, None)?;
         Ok(AccessAt { hold, array: PhantomData })
     }
 }
@@ -91,9 +90,6 @@ impl AccessAt<'_> {
     /// The address of the first element, if the elements are there. An access that is dropped before this was asked
     /// leaves the array as it was.
     pub fn address(&self) -> Result<Option<u64>, Error> {
-        match self.there().outcome() {
-            Some(there) => there.and_then(|()| self.hold.enter()).map(|()| Some(self.hold.place.start)),
-            None => Ok(None),
-        }
+        self.hold.enter()
     }
 }

@@ -79,10 +79,10 @@ impl Arrays {
     }
 
     /// Ends the set, as dropping the last clone does, and returns the first error: of a computation whose results
-    /// should be in adopted memory and are lost, of a copy there, of an access that the calling thread has open and
-    /// that keeps results from there, or of a task that does not end. All other results are there nevertheless. Clones
-    /// remain usable, but their tasks that only a caller could start have failed, and so have accesses to adopted
-    /// memory that had not had their elements and would have kept its results back. It does nothing for the arrays of a
+    /// should be in adopted memory and are lost, of a copy there, of an access that keeps results from there and whose
+    /// elements the calling thread has asked for last, or of a task that does not end. All other results are there
+    /// nevertheless. Clones remain usable, but their tasks that only a caller could start have failed, and so have
+    /// accesses that had not had their elements and that others waited for. It does nothing for the arrays of a
     /// section, which end with the section. It is refused in a task's function.
     pub fn finish(mut self) -> Result<(), Error> {
         self.end()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graph::{Access, Location, Locations, Mode, Refused, Use};
 use hal::Nanos;
-use overtake_tasks::task::{Error, Handle, Reason};
+use overtake_tasks::task::{Handle, Reason};
 use overtake_tasks::within::Held;
 
 use crate::operator::Reducer;
@@ -64,19 +64,6 @@ impl Claim {
         memory.addresses.push(start + self.bytes.start);
         memory.kept.push(Kept::in_state(&self.record, &state, place));
         !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
-    }
-
-    /// The program has the bytes of its access now: it writes them.
-    pub(super) fn begins(&self, node: &Handle) -> Result<(), Error> {
-        if self.mode.is_write() {
-            let _held = self.record.store.tasks.within().enter()?;
-            if node.has_failed() {
-                return node.outcome().unwrap_or(Ok(()));
-            }
-            self.record.store.guards.comes(node)?;
-            hal::locks::lock(&self.record.state).validity.begins(&self.bytes, &Node(node.clone()));
-        }
-        Ok(())
     }
 
     /// The access ends without the program having had its bytes. Those that come stay as they are, so its node is

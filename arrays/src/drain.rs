@@ -5,18 +5,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use graph::{Access, Location, Mode, Priority, Refused, Stage};
-use hal::{Code, Wait};
+use hal::{Code, Nanos, Wait};
 use overtake_tasks::task::{Error, Handle, Reason};
 use overtake_tasks::within::Held;
 
-use crate::record::{Node, Record};
+use crate::record::{Node, Partial, Record};
 use crate::resident::ROOM_WITHIN;
 use crate::store::Store;
 
 const DROPPED: &str = "its arrays were dropped while only the program could have started it: release it, and drop the \
                        guards that it waits for, before";
 
-const OPEN: &str = "an access or a section that is open has elements of adopted memory elsewhere: end it before";
+const OPEN: &str = "an access or a section that is open keeps results from adopted memory: end it before";
 
 const INSIDE: &str = "a function of a task cannot wait for the others: end the arrays outside";
 
@@ -30,28 +30,29 @@ impl Store {
         self.leave_accesses()?;
         self.fail_the_stuck()?;
         let adopted = self.adopted();
-        let ended = self.bring_home(&adopted);
-        // The transfer of an access that is left was to bring some, and has failed.
-        match adopted.iter().any(|(record, home)| record.lacks_at(*home)) {
-            true => self.bring_home(&adopted),
-            false => ended,
-        }
-    }
-
-    /// Has the results of these arrays copied to their places, and waits until all work has ended.
-    fn bring_home(&self, adopted: &[(Arc<Record>, Location)]) -> Result<(), Error> {
-        let (mut transfers, mut written) = (Vec::new(), Ok(()));
-        // Of all of them, also where some fail.
-        for (record, home) in adopted {
-            written = written.and(self.write_back(record, *home, &mut transfers));
-        }
+        let (transfers, written) = self.write_all_back(&adopted);
         let ended = self.await_the_end();
         self.leave_accesses()?;
-        let kept = adopted.iter().try_for_each(|(record, home)| record.lost_at(*home));
-        let arrived = transfers
-            .iter()
-            .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })));
-        written.and(kept).and(arrived).and(ended)
+        let mut home = written.and_then(|()| are_home(&adopted, &transfers));
+        // The transfer of an access that is left was to bring some, and has failed.
+        if adopted.iter().any(|(record, home)| record.lacks_at(*home)) {
+            let (transfers, written) = self.write_all_back(&adopted);
+            // Only for these: what has not ended before is not waited for again.
+            let deadline = self.tasks.within().driver().host().now() + ROOM_WITHIN;
+            transfers.iter().for_each(|transfer| drop(transfer.wait_until(Some(deadline))));
+            home = written.and_then(|()| are_home(&adopted, &transfers));
+        }
+        home.and(ended)
+    }
+
+    /// Has the results of these arrays copied to their places: of all of them, also where some fail.
+    fn write_all_back(&self, adopted: &[(Arc<Record>, Location)]) -> (Vec<Handle>, Result<(), Error>) {
+        let deadline = self.tasks.within().driver().host().now() + ROOM_WITHIN;
+        let (mut transfers, mut written) = (Vec::new(), Ok(()));
+        for (record, home) in adopted {
+            written = written.and(self.write_back(record, *home, &mut transfers, deadline));
+        }
+        (transfers, written)
     }
 
     /// Whether the calling thread runs a function of a task, which may not wait for others.
@@ -66,12 +67,13 @@ impl Store {
         records.into_iter().filter_map(|record| home(&record).map(|home| (record, home))).collect()
     }
 
-    /// Leaves the accesses that keep results back, and those that are lost, as the program would.
+    /// Leaves the accesses that the program has not come to have, where others wait for them or they are lost, as the
+    /// program would.
     fn leave_accesses(&self) -> Result<(), Error> {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
         let left = self.guards.leave_asked(&mut held);
-        left.iter().for_each(|leave| leave(&mut held));
+        left.iter().for_each(|(node, asked)| asked.leave(&mut held, node));
         held.collect();
         shared.pump(held);
         Ok(())
@@ -82,7 +84,7 @@ impl Store {
         let shared = self.tasks.within();
         let mut held = shared.enter()?;
         // Guards keep their bytes as long as they are open.
-        let guards = self.guards.nodes(&mut held, false);
+        let guards = self.guards.nodes(&mut held);
         let mut stuck = held.graph().all_behind(guards.iter().copied());
         let guards = BTreeSet::from_iter(guards);
         for (node, _) in held.pending_of(&self.tasks) {
@@ -104,13 +106,18 @@ impl Store {
 
     /// Has the results of an adopted array copied to the memory that was adopted. Where the dispatcher is full it waits
     /// for room.
-    fn write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
-        let host = self.tasks.within().driver().host();
-        let deadline = host.now() + ROOM_WITHIN;
+    fn write_back(
+        &self,
+        record: &Arc<Record>,
+        home: Location,
+        transfers: &mut Vec<Handle>,
+        deadline: Nanos,
+    ) -> Result<(), Error> {
+        let shared = self.tasks.within();
         loop {
             match self.try_write_back(record, home, transfers) {
-                Err(Error::Refused(Refused::WouldBlock)) if host.now() < deadline => {
-                    self.tasks.within().await_room(Some(deadline))?;
+                Err(Error::Refused(Refused::WouldBlock)) if shared.driver().host().now() < deadline => {
+                    shared.await_room(Some(deadline))?;
                 }
                 written => return written,
             }
@@ -119,15 +126,7 @@ impl Store {
 
     fn try_write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
         let shared = self.tasks.within();
-        let partials: Vec<_> = hal::locks::lock(&record.state).partials.iter().map(|it| it.bytes.clone()).collect();
-        let mut held = shared.enter()?;
-        let is_behind = |bytes: &Range<u64>| self.is_behind_own(&mut held, record, bytes, Mode::ReadWrite, &[]);
-        let mut is_open = partials.iter().any(is_behind);
-        is_open |= self.guards.have_lent(&mut held, record.data);
-        shared.pump(held);
-        if !is_open {
-            record.settle("write back", Priority::LOWEST)?;
-        }
+        let mut is_open = self.combine_before(record)?;
         if record.is_beyond(&hal::locks::lock(&record.state), home) {
             record.ensure(Location::Host)?;
         }
@@ -146,6 +145,21 @@ impl Store {
         if is_open { Err(refused()) } else { Ok(()) }
     }
 
+    /// Combines the results of reductions with the bytes, but for those that would wait for an access of this thread.
+    /// Returns whether results stay away: these, or those of a section.
+    fn combine_before(&self, record: &Arc<Record>) -> Result<bool, Error> {
+        let shared = self.tasks.within();
+        let partials = hal::locks::lock(&record.state).partials.clone();
+        let mut held = shared.enter()?;
+        let mut is_open = self.guards.have_lent(&mut held, record.data);
+        let is_behind = |it: &Partial| self.is_behind_own(&mut held, record, &it.bytes, Mode::ReadWrite, &[]);
+        let (behind, before): (Vec<_>, Vec<_>) = partials.into_iter().partition(is_behind);
+        shared.pump(held);
+        is_open |= !behind.is_empty();
+        before.iter().try_for_each(|partial| record.combine(partial, "write back", Priority::LOWEST))?;
+        Ok(is_open)
+    }
+
     /// Whether a task that uses these bytes so, and needs these, would wait for an access that this thread has open: in
     /// vain.
     fn is_behind_own(
@@ -156,7 +170,7 @@ impl Store {
         mode: Mode,
         after: &[Node],
     ) -> bool {
-        let own = self.guards.nodes(held, true);
+        let own = self.guards.own_nodes(held);
         if own.is_empty() {
             return false;
         }
@@ -175,7 +189,7 @@ impl Store {
             let mut held = shared.enter()?;
             // With the lock both are of the same tasks.
             let pending = tasks.pending();
-            if pending <= self.guards.pending(&mut held) {
+            if pending <= self.guards.nodes(&mut held).len() as u64 {
                 return Ok(());
             }
             held.flush();
@@ -189,6 +203,14 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether all results are there, where these transfers bring them.
+fn are_home(adopted: &[(Arc<Record>, Location)], transfers: &[Handle]) -> Result<(), Error> {
+    adopted.iter().try_for_each(|(record, home)| record.lost_at(*home))?;
+    transfers
+        .iter()
+        .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })))
 }
 
 impl Record {

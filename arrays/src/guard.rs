@@ -4,18 +4,18 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use bytemuck::Pod;
 use graph::{Location, Mode, Priority};
-use overtake_tasks::task::{Error, Handle, Reason};
+use overtake_tasks::task::{Error, Fault, Handle, Reason};
 use overtake_tasks::within::Held;
 
 use crate::array::Array;
 use crate::claim::Claim;
-use crate::guards::{Asked, LEFT};
-use crate::record::{Keeps, Memory};
+use crate::guards::{Asked, Open};
+use crate::record::{Keeps, Memory, Node, Record};
 use crate::right::{Place, Reads, Right, Writes};
 use crate::submit::{Begun, Submission};
 use crate::uses::Use;
@@ -28,6 +28,8 @@ pub(super) struct Hold {
     /// The node that later tasks wait for. Dropping this releases it, or gives it up if the program was to overwrite
     /// the bytes and never had them.
     node: Handle,
+    /// Among those that are open.
+    number: u64,
     has_come: AtomicBool,
     /// Its bytes, which are read on a device, are in the list of those that are frozen.
     is_frozen: bool,
@@ -39,6 +41,10 @@ pub(super) struct Hold {
 /// It stays in its thread, as the guard of a lock: what waits for it there would wait for ever.
 pub(super) type InThread = PhantomData<MutexGuard<'static, ()>>;
 
+/// Why the end of the arrays has left an access.
+const LEFT: &str =
+    "its arrays were dropped before the program had its elements: end the access before, or ask for them";
+
 const LATE: &str = "the elements have not come within the time, because computations or accesses that use them \
                     and came before have not ended: wait longer, or end the accesses";
 
@@ -46,8 +52,8 @@ impl Hold {
     /// Waits until the bytes are there, and no task has them that must not. It fails with those alone whose results it
     /// needs, where the end of its arrays gives it up, or with its time; then it has written nothing.
     pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
-        let until = claim.until;
-        let hold = Hold::begin(claim, elements, at, priority)?;
+        let (until, stays) = (claim.until, Some(claim.record.bytes));
+        let hold = Hold::begin(claim, elements, at, priority, stays)?;
         // If the wait ends with an error, the hold is dropped here.
         if !hold.there.wait_until(until)? {
             return Err(Error::TimedOut { why: format!("{}: {LATE}", hold.node.name()) });
@@ -56,13 +62,20 @@ impl Hold {
         Ok(hold)
     }
 
-    /// The same without the wait.
-    pub fn begin(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
+    /// The same without the wait. Where it stays in its thread, that is known with the bytes of its array.
+    pub fn begin(
+        claim: Claim,
+        elements: usize,
+        at: Location,
+        priority: Priority,
+        stays: Option<u64>,
+    ) -> Result<Hold, Error> {
         // The guard borrows the array, so it is no other view of it.
         let claims = [Claim { _view: None, ..claim }];
         let store = &claims[0].record.store;
         let priority = priority.max(store.least);
         let name = match at {
+            Location::Device(_) if claims[0].mode.is_write() => "write on the device",
             Location::Device(_) => "frozen on the device",
             Location::Host if claims[0].mode.is_write() => "write on the host",
             Location::Host => "read on the host",
@@ -84,21 +97,21 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note_behind(&node);
-            let (record, mode) = (&claims[0].record, claims[0].mode);
-            store.guards.add(&node, Some(record.bytes), asked(&claims[0], at, &there, &node));
-            let is_frozen = at != Location::Host && !mode.is_write();
+            let asked: Box<dyn Asked> = Box::new(Unasked::of(&claims[0], at, &there));
+            let number = store.guards.add(Open { stays, asked: Some(asked), ..Open::new(&node) });
+            let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             if is_frozen {
-                hal::locks::lock(&record.state).frozen.push(claims[0].bytes.clone());
+                hal::locks::lock(&claims[0].record.state).frozen.push(claims[0].bytes.clone());
             }
-            Ok((there, node, is_frozen))
+            Ok((there, node, number, is_frozen))
         });
         held.rank_others_as(None);
         drop(order);
         shared.pump(held);
-        let (there, node, is_frozen) = appended?;
+        let (there, node, number, is_frozen) = appended?;
         let Memory { addresses, kept: _kept } = memory;
         let (place, [claim]) = (Place { start: addresses[0], elements }, claims);
-        Ok(Hold { place, there, node, has_come: AtomicBool::new(false), is_frozen, claim, _kept })
+        Ok(Hold { place, there, node, number, has_come: AtomicBool::new(false), is_frozen, claim, _kept })
     }
 
     /// The task that ends when the bytes are there.
@@ -106,13 +119,33 @@ impl Hold {
         &self.there
     }
 
-    /// The program has the bytes, which are there. It fails if the end of its arrays has given it up.
-    pub fn enter(&self) -> Result<(), Error> {
-        if !self.has_come.load(Ordering::Acquire) {
-            self.claim.begins(&self.node)?;
-            self.has_come.store(true, Ordering::Release);
+    /// The calling thread has the bytes from now on, if they are there: their address. It fails if the end of its
+    /// arrays has given it up.
+    pub fn enter(&self) -> Result<Option<u64>, Error> {
+        let Record { store, state, .. } = &*self.claim.record;
+        let begins = self.claim.mode.is_write() && !self.has_come.load(Ordering::Acquire);
+        let shared = store.tasks.within();
+        shared.may_enter()?;
+        match self.there.outcome() {
+            None => return Ok(None),
+            Some(there) => there?,
         }
-        Ok(())
+        let held = begins.then(|| shared.enter()).transpose()?;
+        if let Some(Err(error)) = self.node.outcome().filter(|_| begins) {
+            return Err(error);
+        }
+        let comes = store.guards.comes(self.number);
+        if comes && begins {
+            hal::locks::lock(state).validity.begins(&self.claim.bytes, &Node(self.node.clone()));
+        }
+        drop(held);
+        self.has_come.fetch_or(comes, Ordering::Release);
+        if comes { Ok(Some(self.place.start)) } else { Err(self.left()) }
+    }
+
+    fn left(&self) -> Error {
+        let (task, reason) = (self.node.name(), Reason::Returned(LEFT.to_owned()));
+        Error::NotRun { fault: Arc::new(Fault { task: task.clone(), reason }), task, is_own: true }
     }
 
     fn leave(&self) -> Result<(), Error> {
@@ -122,26 +155,33 @@ impl Hold {
         shared.pump(held);
         Ok(left?)
     }
+}
 
-    /// Any thread may drop it.
-    pub fn leaves_its_thread(&self) {
-        let store = &self.claim.record.store;
-        if store.may_enter().is_ok() {
-            store.guards.leaves_its_thread(&self.node);
-        }
+/// An access whose bytes the program has not come to have.
+struct Unasked {
+    there: Handle,
+    /// It is to write adopted memory, which would not get its results behind it.
+    keeps_back: bool,
+    claim: Claim,
+}
+
+impl Unasked {
+    fn of(claim: &Claim, at: Location, there: &Handle) -> Unasked {
+        let home = hal::locks::lock(&claim.record.state).home().filter(|_| claim.mode.is_write());
+        let keeps_back = home.is_some_and(|home| home != at || claim.mode == Mode::Discard);
+        Unasked { there: there.clone(), keeps_back, claim: claim.clone() }
     }
 }
 
-/// What the end of the arrays has to know of an access that the program asks for, if it is to write adopted memory.
-fn asked(claim: &Claim, at: Location, there: &Handle, node: &Handle) -> Option<Asked> {
-    let home = hal::locks::lock(&claim.record.state).home().filter(|_| claim.mode.is_write())?;
-    let keeps_back = claim.mode == Mode::Discard || home != at;
-    let (there, claim, node) = (there.clone(), claim.clone(), node.clone());
-    let leave = Box::new(move |held: &mut Held<'_>| {
-        let left = claim.leaves(held, &node, Reason::Returned(LEFT.to_owned()));
+impl Asked for Unasked {
+    fn is_in_the_way(&self) -> bool {
+        self.keeps_back || self.there.has_failed() || self.claim.record.has_partials.load(Ordering::Relaxed)
+    }
+
+    fn leave(&self, held: &mut Held<'_>, node: &Handle) {
+        let left = self.claim.leaves(held, node, Reason::Returned(LEFT.to_owned()));
         debug_assert!(left.is_ok(), "it is held: {left:?}");
-    });
-    Some(Asked { there, keeps_back, leave })
+    }
 }
 
 impl Drop for Hold {
@@ -161,7 +201,7 @@ impl Drop for Hold {
             log::debug!("a guard of an array has nothing to release: {error}");
         }
         // Behind the end of its node: a drain would give that up.
-        self.claim.record.store.guards.remove(&self.node);
+        self.claim.record.store.guards.remove(self.number);
     }
 }
 
@@ -228,7 +268,6 @@ mod tests {
     use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
 
     use super::*;
-    use crate::record::Node;
     use crate::{ArrayOptions, Arrays, discard, read_write, write};
 
     fn arrays() -> (Arc<Overtake>, Dispatcher, Arrays) {
@@ -248,10 +287,10 @@ mod tests {
         let access = write(&adopted).open_at(Location::Device(0)).unwrap();
         let store = &adopted.record.store;
         let mut held = store.tasks.within().enter().unwrap();
-        let [node] = store.guards.nodes(&mut held, false)[..] else { panic!("one access is open") };
+        let [node] = store.guards.nodes(&mut held)[..] else { panic!("one access is open") };
         held.graph().release(node).unwrap();
         assert!(held.graph().stage(node) == graph::Stage::Waiting, "it ends when its elements are there");
-        assert_eq!((store.guards.nodes(&mut held, false), store.guards.pending(&mut held)), (Vec::new(), 0));
+        assert_eq!(store.guards.nodes(&mut held), []);
         assert!(store.guards.leave_asked(&mut held).is_empty(), "it would be released again");
         drop(held);
         drop(access);

@@ -156,7 +156,7 @@ impl Record {
     }
 
     /// Combines a result with the bytes, by a task of the host, if no other thread has done so.
-    fn combine(self: &Arc<Record>, partial: &Partial, name: &str, priority: Priority) -> Result<(), Error> {
+    pub(super) fn combine(self: &Arc<Record>, partial: &Partial, name: &str, priority: Priority) -> Result<(), Error> {
         let (store, name, reducer) = (&self.store, format!("{name}: combine"), partial.reducer);
         let target = Claim::of(Arc::clone(self), partial.bytes.clone(), Mode::ReadWrite);
         let claims = [target, Claim::whole(Arc::clone(&partial.record), Mode::Read)];

@@ -16,6 +16,7 @@ use crate::array::LentArrays;
 use crate::arrays::Arrays;
 use crate::claim::Claim;
 use crate::computation::Where;
+use crate::guards::Open;
 use crate::memory::HostMemory;
 use crate::record::{Adopted, Memory, Record};
 use crate::resident::Resident;
@@ -101,6 +102,8 @@ pub struct Section {
     priority: Priority,
     /// The node that it is to the others. None when it has ended.
     node: Option<Handle>,
+    /// Among the guards that are open.
+    number: u64,
     /// The records of the arrays that it is lent.
     lent: Vec<Arc<Record>>,
     /// How they are used.
@@ -126,18 +129,18 @@ impl Section {
             let node =
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
-            asked.store.guards.add_section(&node, written_at_home(asked));
-            Ok((there, node, begun.memory))
+            let number = asked.store.guards.add(Open { lent: written_at_home(asked), ..Open::new(&node) });
+            Ok((there, node, number, begun.memory))
         });
         held.rank_others_as(None);
         drop(begun.order);
         shared.pump(held);
-        let (there, node, memory) = appended?;
+        let (there, node, number, memory) = appended?;
         let inner = asked.store.inner(asked.priority, &there);
         let (arrays, name, outer) = (Arrays::inner(inner), asked.name.to_owned(), Arc::clone(asked.store));
         let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
         let modes = asked.claims.iter().map(|claim| claim.mode).collect();
-        let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };
+        let section = Section { arrays, name, place, priority, node: Some(node), number, lent, modes, outer };
         Ok((section, memory))
     }
 
@@ -224,7 +227,7 @@ impl Section {
             Ok(released?)
         });
         // As for guards.
-        self.outer.guards.remove(&node);
+        self.outer.guards.remove(self.number);
         released.and(ended).map(|()| node)
     }
 

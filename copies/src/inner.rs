@@ -192,9 +192,14 @@ impl Inner {
 
     /// Refuses the child of a fork.
     pub fn may_enter(&self) -> Result<()> {
-        match self.is_of_parent() {
-            true => Err(Code::NOT_INITIALIZED.at("overtake").because("this process is the child of a fork")),
-            false => Ok(()),
+        Inner::may_be_used(self.process)
+    }
+
+    /// The same for what was made in that process, with a layer or without one.
+    pub fn may_be_used(made_in: Process) -> Result<()> {
+        match made_in.is_this() {
+            true => Ok(()),
+            false => Err(Code::NOT_INITIALIZED.at("overtake").because("this process is the child of a fork")),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::book::Side;
 use crate::fault::Error;
 use crate::filled::{Claimed, Filled};
 use crate::filling::Filling;
+use crate::here::Here;
 use crate::options::Behind;
 use crate::seat::Seat;
 use crate::shared::Shared;
@@ -81,7 +82,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
     pub async fn acquire_async<S>(&mut self) -> Result<Option<Filling<'_, B, S>>, Error> {
         self.shared.may_enter()?;
         if self.shared.options.behind == Behind::Block && self.seat.member.acquired().is_none() {
-            let acquired = self.seat.member.acquire_async().await;
+            let acquired = Here::new(&self.shared, self.seat.member.acquire_async()).await?;
             acquired.map_err(|error| self.shared.error(error, Side::Consumer))?;
         }
         let stage = self.free()?;
@@ -139,14 +140,14 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
             let stage = match self.came_to {
                 Some(stage) => stage,
                 None => {
-                    let stage = self.seat.member.wait_async().await;
+                    let stage = Here::new(&self.shared, self.seat.member.wait_async()).await?;
                     stage.map_err(|error| self.shared.error(error, Side::Producer))?
                 }
             };
             let admitted = match self.shared.ask() {
                 Some(admitting) => {
                     self.came_to = Some(stage);
-                    Some(admitting.await)
+                    Some(Here::new(&self.shared, admitting).await?)
                 }
                 None => None,
             };
@@ -255,7 +256,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
-    use std::pin::pin;
+    use std::pin::{Pin, pin};
     use std::sync::Barrier;
     use std::task::{Context, Poll, Waker};
 
@@ -312,6 +313,26 @@ mod tests {
         matches!(told, Err(Error::Task(task::Error::Forked)))
     }
 
+    type Waiting<'w> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'w>>;
+
+    fn fill(producer: &mut End) {
+        while let Some(filling) = producer.try_acquire::<Alone>().unwrap() {
+            filling.commit().unwrap();
+        }
+    }
+
+    fn acquiring(producer: &mut End) -> Waiting<'_> {
+        Box::pin(async { producer.acquire_async::<Alone>().await.map(drop) })
+    }
+
+    fn waiting(consumer: &mut End) -> Waiting<'_> {
+        Box::pin(async { consumer.wait_async::<Alone>().await.map(drop) })
+    }
+
+    fn poll(waiting: &mut Waiting<'_>) -> Poll<Result<(), Error>> {
+        waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
     /// A frame of the producer's that is due when its tasks have ended, with a place of the admission.
     fn owed(shared: &Arc<Shared<u32>>, producer: &mut End, admission: &Arc<Admission>) -> Owed<u32> {
         std::mem::forget(producer.acquire::<Alone>().unwrap());
@@ -354,6 +375,12 @@ mod tests {
             (p1.acquire::<Alone>().unwrap().unwrap(), c1.wait::<Alone>().unwrap()),
             (p2.acquire::<Alone>().unwrap().unwrap(), c2.wait::<Alone>().unwrap()),
         ));
+        let ((_, mut p6, _c6), (_, _p7, mut c7), (_, _p8, mut c8)) = (open(true), open(true), open(false));
+        fill(&mut p6);
+        c7.wait::<Alone>().unwrap().release().unwrap();
+        // For a stage, for a frame, and for a place of the admission.
+        let mut begun = vec![acquiring(&mut p6), waiting(&mut c7), waiting(&mut c8)];
+        assert!(begun.iter_mut().all(|waiting| poll(waiting).is_pending()));
         let (mut all, all_shared) = (Some((owed, (p4, c4), (p5, c5))), [&one, &two, &three, &four, &five]);
         let body = || {
             let ((filling, mut filled), (mut other, released)) = in_hand.take().expect("they are there");
@@ -363,6 +390,9 @@ mod tests {
             other.captured_at(Nanos::ZERO);
             ensure!(is_forked(&filling.commit()) && is_forked(&released.release()), "a frame has gone");
             drop((filled, other, owed));
+            for mut waiting in std::mem::take(&mut begun) {
+                ensure!(matches!(poll(&mut waiting), Poll::Ready(told) if is_forked(&told)), "it waits on");
+            }
             are_left(&four, fourth.0, fourth.1)?;
             are_left(&five, fifth.0, fifth.1)?;
             ensure!(admission.try_admit().is_none(), "a place has been given back");

@@ -12,6 +12,7 @@ mod end;
 mod fault;
 mod filled;
 mod filling;
+mod here;
 mod member;
 mod monitor;
 mod options;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use hal::Driver;
 use libtest_mimic::{Arguments, Trial};
-use testkit::fixture::{arm, failure, faulty, machine, place, prng, rig, trial};
+use testkit::fixture::{arm, failure, faulty, machine, memory, place, prng, rig, trial};
 use testkit::patience::Patience;
 
 use arm::Arm;

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hal::DevicePtr;
 use overtake::copy::Request;
@@ -15,6 +16,7 @@ use overtake::data::{
 use overtake::task::{Arguments, Error, Lane, More, Recording, Shape, Step, WorkResult};
 
 use crate::bed::{Bed, Kernels};
+use crate::memory::Pinned;
 use crate::place::Buffer;
 
 type Ins<'a> = Use<'a, Reads<f32>>;
@@ -67,6 +69,13 @@ pub fn adopt(bed: &Bed, memory: Buffer, owner: impl Send + Sync + 'static) -> Re
     // SAFETY: the buffer has as many bytes; the checks use it when the array has been released or the arrays have gone,
     // and before that only while it is lent to them.
     unsafe { bed.arrays.adopt_at(at, memory.base.0, &shape, owner) }
+}
+
+/// The same of pinned memory, with these arrays.
+pub fn adopt_pinned(arrays: &Arrays, memory: &Arc<Pinned>) -> Result<Array<f32>, Error> {
+    let shape = [memory.read_all().len() / 4];
+    // SAFETY: as above.
+    unsafe { arrays.adopt_at(Location::Host, memory.address(), &shape, Arc::clone(memory)) }
 }
 
 /// Adds to one word, as others may at the same time.

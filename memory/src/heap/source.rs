@@ -45,7 +45,7 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(context: &CudaContext, layer: Option<&Overtake>, space: Space) -> Result<Source> {
         let process = layer.map_or_else(Process::this, |layer| layer.inner().process());
-        may_enter(process)?;
+        Inner::may_be_used(process)?;
         let stream = match space {
             Space::Device => Some(context.call(|driver| driver.stream_create(StreamFlags::NON_BLOCKING, 0))?),
             _ => None,
@@ -56,7 +56,7 @@ impl Source {
 
     /// Refuses the child of a fork: there the memory is the parent's.
     pub(super) fn may_enter(&self) -> Result<()> {
-        may_enter(self.process)
+        Inner::may_be_used(self.process)
     }
 
     pub(super) fn space(&self) -> Space {
@@ -169,13 +169,6 @@ impl Drop for Source {
             // A second error means that the context is gone, and with it the stream.
             let _ = destroy().or_else(|error| self.context.validity().map_err(|_| error).and_then(|()| destroy()));
         }
-    }
-}
-
-fn may_enter(process: Process) -> Result<()> {
-    match process.is_this() {
-        true => Ok(()),
-        false => Err(Code::NOT_INITIALIZED.at("overtake heap").because("this process is the child of a fork")),
     }
 }
 

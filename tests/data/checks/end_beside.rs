@@ -2,30 +2,23 @@
 //! not.
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hal::{Code, Driver, Nanos};
+use hal::{Code, Driver, Host, Nanos};
 use overtake::buffer::PinnedBuffer;
-use overtake::data::{
-    AccessAt, Array, ArrayOptions, Arrays, Location, Sum, Use, Writes, discard, read, read_write, reduce, write,
-};
-use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::More;
+use overtake::data::{Array, ArrayOptions, Location, Sum, Use, Writes, discard, read, read_write, reduce, write};
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::{Faulty, INJECTED};
-use crate::prng::Prng;
 use crate::raw;
 use crate::rig::Rig;
 
 const COUNT: usize = 1 << 10;
-const PROGRAMS: u64 = 300;
-const STEPS: u64 = 10;
 /// A transfer makes fewer calls.
 const CALLS_MAX: u64 = 20;
 /// The end waits for less than for tasks that do not end.
-const AT_ONCE: Nanos = Nanos::from_ms(10_000);
+pub const AT_ONCE: Nanos = Nanos::from_ms(10_000);
 
 /// A way to access adopted memory that has its elements.
 type Way = fn(&Array<f32>) -> Use<'_, Writes<f32>>;
@@ -136,26 +129,55 @@ pub fn of_many(rig: &Rig) -> Outcome {
     has(bed, adopted, 2.0)
 }
 
-/// An access that another thread has is about to end: the results come behind it.
+/// Runs `body` in a thread that borrows what it uses, and `beside` in this one.
+pub fn with_another<T: Send, B>(
+    rig: &Rig,
+    body: impl FnOnce(&dyn Host) -> Result<T, Failure> + Send,
+    beside: impl FnOnce() -> B,
+) -> (Result<T, Failure>, B) {
+    let (driver, host) = (rig.shared_driver(), rig.driver().host());
+    let token = host.announce("another");
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            driver.host().enter(token);
+            let told = body(driver.host());
+            driver.host().leave();
+            told
+        });
+        let (beside, mut thread, mut told) = (beside(), Some(thread), None);
+        host.outside(&mut || told = thread.take().map(|thread| thread.join().expect("it does not panic")));
+        (told.expect("it is joined once"), beside)
+    })
+}
+
+/// An access that another thread has is about to end: the results come behind it. Who has opened it does not matter.
 pub fn waits_for_other_threads(rig: &Rig) -> Outcome {
-    let bed = bed::open(rig)?;
-    let adopted = Arc::new(adopt(&bed)?);
-    twos(&bed, &adopted)?;
-    let (theirs, host, (tell, told)) = (Arc::clone(&adopted), rig.driver().host(), channel());
-    let thread = rig.spawn("has it", move |driver| {
-        let lent = read_write(&theirs).lend(0)?;
-        tell.send(()).map_err(Failure::new)?;
-        driver.host().sleep(Nanos::from_ms(10));
-        drop(lent);
-        Ok(())
-    });
-    while told.try_recv().is_err() {
-        host.sleep(Nanos::from_us(100));
+    for is_handed_over in [false, true] {
+        let (bed, host, has_it) = (bed::open(rig)?, rig.driver().host(), AtomicBool::new(false));
+        let adopted = adopt(&bed)?;
+        twos(&bed, &adopted)?;
+        let opened = is_handed_over.then(|| read_write(&adopted).open_at(Location::Device(0))).transpose()?;
+        let body = |host: &dyn Host| {
+            let lent = if opened.is_none() { Some(read_write(&adopted).lend(0)?) } else { None };
+            if let Some(opened) = &opened {
+                opened.there().wait()?;
+                opened.address()?;
+            }
+            has_it.store(true, Ordering::Release);
+            host.sleep(Nanos::from_ms(10));
+            drop((lent, opened));
+            Ok(())
+        };
+        let ends = || {
+            host.wait_until(None, &mut || has_it.load(Ordering::Acquire));
+            bed.arrays.clone().finish()
+        };
+        let (told, ended) = with_another(rig, body, ends);
+        told?;
+        ended.map_err(|error| Failure::new(format_args!("handed over {is_handed_over}: {error}")))?;
+        has(bed, adopted, 2.0)?;
     }
-    let ended = bed.arrays.clone().finish();
-    rig.join(thread)?;
-    ended?;
-    has(bed, Arc::into_inner(adopted).ok_or_else(|| Failure::new("the thread has ended"))?, 2.0)
+    Ok(())
 }
 
 /// A section that writes memory where it is at home brings the results with its own end.
@@ -215,6 +237,47 @@ pub fn is_told_of_reductions_behind_an_access(rig: &Rig) -> Outcome {
     has(bed, adopted, 5.0)
 }
 
+/// Of two results of reductions one comes behind an access that this thread has: the other is combined all the same.
+pub fn combines_what_no_access_keeps(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let adopted = adopt(&bed)?;
+    adopted.overwrite()?.fill(1.0);
+    let halves = [0..COUNT / 2, COUNT / 2..COUNT];
+    let access = read(&adopted).part(halves[0].clone()).open()?;
+    for half in halves {
+        let adds = bed.arrays.host("adds", (reduce(&adopted, Sum).part(half),), |(sum,)| {
+            sum.iter_mut().for_each(|each| *each += 1.0);
+            Ok(())
+        });
+        adds.submit()?;
+    }
+    contains(bed.arrays.clone().finish(), "is open")?;
+    same("partial results that are combined", &bed.arrays.statistics().combined, &1)?;
+    drop(access);
+    bed.arrays.clone().finish()?;
+    has(bed, adopted, 2.0)
+}
+
+/// A task that never ends is waited for once, also where results do not come and are brought again.
+pub fn waits_once_for_what_does_not_end(rig: &Rig) -> Outcome {
+    let (faulty, bed, adopted) = faulty_twos(rig)?;
+    let never = bed.tasks.host("never", || Ok(())).held().submit()?;
+    let other = bed.arrays.array::<f32>(&[COUNT])?;
+    let behind = bed.arrays.host("behind", (discard(&other),), |_| Ok(())).after(&never).submit()?;
+    faulty.refuse(&["copy_dtoh_async", "launch"]);
+    let access = read_write(&adopted).open_at(Location::Host)?;
+    ensure!(access.there().wait().is_err(), "its elements do not come");
+    let begun = rig.driver().host().now();
+    let ended = bed.arrays.clone().finish();
+    let waited = rig.driver().host().now().since(begun);
+    faulty.refuse(&[]);
+    ensure!(ended.is_err(), "a task has not ended");
+    ensure!(waited < Nanos::from_ms(100_000), "it has waited for {waited}");
+    drop(access);
+    never.release()?;
+    Ok(behind.wait()?)
+}
+
 /// An access that the end gives up, and that was to overwrite nothing, fails none of those behind it.
 pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
     for (way, doubles) in [write as Way, read_write].into_iter().flat_map(|way| [(way, false), (way, true)]) {
@@ -228,7 +291,8 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         bed.arrays.clone().finish()?;
         ensure!(bed.arrays.failure().is_none(), "nothing has failed: {:?}", bed.arrays.failure());
         let told = access.address().err().map(|error| error.to_string()).unwrap_or_default();
-        ensure!(told.contains("was not run: its arrays were dropped before the program had"), "{told}");
+        let why = "\"write on the device\" was not run: its arrays were dropped before the program had";
+        ensure!(told.contains(why), "{told}");
         task.map_or(Ok(()), |task| task.wait())?;
         if let Some(reader) = &reader {
             ensure!(reader.address()?.is_some(), "its elements are there");
@@ -236,123 +300,5 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         drop((access, reader));
         has(bed, adopted, if doubles { 4.0 } else { 2.0 })?;
     }
-    Ok(())
-}
-
-/// A program that ends its arrays with accesses open.
-struct Program<'a> {
-    arrays: &'a Arrays,
-    adopted: &'a Array<f32>,
-    /// Those that are open, and whether the program may have their elements without writing them.
-    accesses: Vec<(AccessAt<'a>, bool)>,
-    /// Of each element, if all that was submitted has run.
-    value: f32,
-    /// Results may be lost.
-    is_at_risk: bool,
-}
-
-impl<'a> Program<'a> {
-    fn step(&mut self, prng: &mut Prng) -> Outcome {
-        let (arrays, adopted) = (self.arrays, self.adopted);
-        let value = prng.below(100) as f32;
-        // Writers are refused while an access has frozen the elements.
-        match prng.below(9) {
-            0 | 1 => {
-                let fills = arrays.host("fills", (discard(adopted),), move |(all,)| {
-                    all.fill(value);
-                    Ok(())
-                });
-                let is_held = prng.below(4) == 0;
-                self.is_at_risk |= is_held;
-                if if is_held { fills.held() } else { fills }.submit().is_ok() {
-                    self.value = value;
-                }
-            }
-            2 | 3 => drop(arrays.launch("stays", (read_write(adopted),), |_, _| Ok(More::Done)).submit()),
-            4 => {
-                let fails = arrays.host("fails", (discard(adopted),), |_| Err("no luck".into()));
-                if prng.below(3) == 0 && fails.submit().is_ok() {
-                    (self.value, self.is_at_risk) = (f32::NAN, true);
-                }
-            }
-            5 => {
-                let adds = arrays.host("adds", (reduce(adopted, Sum),), |(sum,)| {
-                    sum.iter_mut().for_each(|each| *each += 1.0);
-                    Ok(())
-                });
-                if adds.submit().is_ok() {
-                    self.value += 1.0;
-                }
-            }
-            6 | 7 => self.opens(prng),
-            _ => self.asks_or_closes(prng)?,
-        }
-        Ok(())
-    }
-
-    fn opens(&mut self, prng: &mut Prng) {
-        let at = if prng.below(2) == 0 { Location::Host } else { Location::Device(0) };
-        let adopted = self.adopted;
-        let (access, keeps) = match prng.below(4) {
-            0 => (read(adopted).open_at(at), true),
-            1 => (write(adopted).open_at(at), true),
-            2 => (read_write(adopted).open_at(at), true),
-            _ => (discard(adopted).open_at(at), false),
-        };
-        self.accesses.extend(access.ok().map(|access| (access, keeps)));
-    }
-
-    fn asks_or_closes(&mut self, prng: &mut Prng) -> Outcome {
-        if self.accesses.is_empty() {
-            return Ok(());
-        }
-        let one = prng.below(self.accesses.len() as u64) as usize;
-        if prng.below(2) == 0 {
-            // What needs the elements of one that was to overwrite them fails.
-            self.is_at_risk |= !self.accesses.swap_remove(one).1;
-        } else if self.accesses[one].1 {
-            drop(self.accesses[one].0.address());
-        }
-        Ok(())
-    }
-}
-
-/// In random programs an end without an error has brought all results, and it has not waited for its own thread.
-pub fn of_random_programs(rig: &Rig) -> Outcome {
-    let (bed, host) = (bed::open(rig)?, rig.driver().host());
-    let run = |seed| -> Result<bool, Failure> {
-        let mut prng = Prng::new(seed);
-        let dispatcher = Dispatcher::open(&bed.overtake, DispatchOptions::default())?;
-        let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
-        let adopted = arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, COUNT)?)?;
-        adopted.overwrite()?.fill(0.0);
-        let (arrays_of, adopted_of) = (&arrays, &adopted);
-        let mut program =
-            Program { arrays: arrays_of, adopted: adopted_of, accesses: Vec::new(), value: 0.0, is_at_risk: false };
-        for _ in 0..STEPS {
-            program.step(&mut prng)?;
-            if prng.below(3) == 0 {
-                host.sleep(Nanos::from_us(50));
-            }
-        }
-        let begun = host.now();
-        let ended = arrays.clone().finish();
-        ensure!(host.now().since(begun) < AT_ONCE, "the end has waited for this thread: {ended:?}");
-        let Program { accesses, value, is_at_risk, .. } = program;
-        ensure!(ended.is_ok() || is_at_risk || !accesses.is_empty(), "nothing keeps the results: {ended:?}");
-        drop(accesses);
-        drop(dispatcher);
-        if ended.is_ok() {
-            let memory = adopted.release()?.ok_or_else(|| Failure::new("it was made of a buffer"))?;
-            same("the results", &[memory[0], memory[COUNT - 1]], &[value; 2])?;
-        }
-        Ok(ended.is_ok())
-    };
-    let mut well = 0;
-    for seed in 0..PROGRAMS {
-        let ended = run(seed).map_err(|error| Failure::new(format_args!("program {seed}: {error}")))?;
-        well += u64::from(ended);
-    }
-    ensure!((PROGRAMS / 4..PROGRAMS).contains(&well), "{well} of {PROGRAMS} have ended well");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use overtake::Priority;
-use overtake::data::{Array, Arrays, discard, read, read_write};
+use overtake::data::{Array, Arrays, Location, discard, read, read_write};
 use overtake::dispatch::Dispatcher;
 use overtake::task::{Error, Handle, More, Tasks};
 
@@ -149,7 +149,7 @@ impl Program {
     }
 
     fn step(&mut self) -> Outcome {
-        match self.prng.below(16) {
+        match self.prng.below(17) {
             0..4 => self.on_the_device(),
             4..8 => self.on_the_host(),
             8 => self.look(),
@@ -159,6 +159,7 @@ impl Program {
             12 => self.refused(),
             13 => self.plain(),
             14 => self.let_go(),
+            15 => self.opens(),
             _ => self.wait(),
         }
     }
@@ -330,6 +331,30 @@ impl Program {
             Err(error) => return Err(Failure::new(error)),
         }
         (mine.value, mine.contents, mine.is_used_in_vain) = (value, Contents::There, false);
+        Ok(())
+    }
+
+    /// An access is open while the process may fork, and ends, whether this thread has asked for its elements or not.
+    fn opens(&mut self) -> Outcome {
+        let (at, place) = (self.prng.below(ARRAYS) as usize, self.prng.pick(&[Location::Host, Location::Device(0)]));
+        let array = Arc::clone(&self.mine[at].array);
+        let opened = if self.chance(2) { read(&*array).open_at(place) } else { read_write(&*array).open_at(place) };
+        let mut access = match opened {
+            Ok(access) => Some(access),
+            Err(_) if self.is_beset() => None,
+            Err(error) => return Err(Failure::new(error)),
+        };
+        let may_fail = self.is_beset() || self.mine[at].contents != Contents::There;
+        if let Some(access) = access.as_ref().filter(|_| self.chance(2)) {
+            let told = access.address();
+            ensure!(told.is_ok() || may_fail, "{told:?}");
+        }
+        let moments = Arc::clone(&self.moments);
+        moments.pass(|| {
+            let told = access.take().map_or(Err(Error::Forked), |access| access.address());
+            ensure!(told.is_err(), "an access of the parent's has elements");
+            Ok(())
+        });
         Ok(())
     }
 
