@@ -20,7 +20,8 @@ import unittest
 import unittest.mock
 
 import overtake_gpu
-from overtake_gpu import _arrays, _calls as calls, _dispatcher, _exchange, _pipelines, _templates, discard, read, write
+from overtake_gpu import _arrays, _calls as calls, _copies, _dispatcher, _exchange, _lib, _pipelines, _templates
+from overtake_gpu import discard, read, write
 from test_arrays import COUNT, Stranger, kernels
 from test_overtake import WithDispatcher
 
@@ -34,7 +35,7 @@ MODULES = os.path.dirname(calls.__file__)
 def is_traced(code):
     """Whether Ctrl-C is to come there: the bookkeeping of this file stands for calls of the library's."""
     if code.co_filename == __file__:
-        return not code.co_qualname.startswith(("Interrupts.counting", "handles"))
+        return not code.co_qualname.startswith(("Interrupts.counting", "Interrupts.hearing", "handles"))
     return os.path.dirname(code.co_filename) == MODULES or code.co_filename == contextlib.__file__
 
 
@@ -157,7 +158,7 @@ class Interrupts(WithDispatcher):
             except BaseException as error:
                 error.add_note(f"Ctrl-C came at {places.last}") if hasattr(error, "add_note") else None
                 raise
-        self.assertGreater(len(places.seen), 10)
+        self.assertGreater(len(places.seen), 5)
 
     def nothing_is_left(self, is_in_cycle):
         """No access is open, no group, no frame in hand, and no function is kept."""
@@ -340,6 +341,36 @@ class Interrupts(WithDispatcher):
             line.producer.acquire(20).give_up()
 
         self.at_every_place(pass_on, after=none_is_in_hand)
+
+    def test_copies(self):
+        stream, library, heard = self.device.made("cuStreamCreate", 1), _lib.load(), []
+
+        def queues():
+            with overtake_gpu.CopyQueue(stream, 1, 8) as queue:
+                queue.literal()
+
+        def listens():
+            overtake_gpu.set_log_callback(lambda *_: None)
+
+        def the_listener_is_kept():
+            self.assertTrue(not heard or heard[-1] in _copies._listeners)
+
+        names = ("copy_queue_open", "copy_queue_close", "set_log_callback")
+        for name in names:
+            call = getattr(library, "overtake_" + name)
+            counted = self.counting(name, call) if name != names[-1] else self.hearing(heard, call)
+            self.enterContext(unittest.mock.patch.object(library, "overtake_" + name, counted))
+        self.at_every_place(queues)
+        self.at_every_place(listens, after=the_listener_is_kept)
+        overtake_gpu.set_log_callback(None)
+
+    def hearing(self, heard, call):
+        def counted(listener, *others):
+            code = call(listener, *others)
+            heard.append(listener)
+            return code
+
+        return counted
 
     def test_dispatchers(self):
         """Those that are lost close as the interpreter ends."""
