@@ -1312,7 +1312,26 @@ typedef void (*overtake_answering_callback)(struct overtake_lane *lane,
                                             int *answer);
 
 /**
- * The data of a function that is one of overtake_answer_..., which call `call` and return its answer.
+ * The interpreter of a function, by its own functions. Each may be called on any thread.
+ */
+struct overtake_interpreter {
+    /**
+     * The calling thread's state, null if it has none: PyGILState_GetThisThreadState.
+     */
+    void *(*state)(void);
+    /**
+     * Makes one, and waits for the interpreter's lock: PyGILState_Ensure. The library does not call it while the
+     * interpreter forks.
+     */
+    int (*enter)(void);
+    /**
+     * Gives both back: PyGILState_Release.
+     */
+    void (*leave)(int entered);
+};
+
+/**
+ * The data of a function that is one of overtake_answer_..., which call `call` and return its answer, or `free`.
  */
 struct overtake_answering {
     /**
@@ -1323,6 +1342,14 @@ struct overtake_answering {
      * Null, or a counter of the calls that have ended without an answer. Several threads add to it.
      */
     uint32_t *unanswered;
+    /**
+     * Frees the data, for overtake_answer_free.
+     */
+    overtake_free_callback free;
+    /**
+     * Null, or the interpreter that both are functions of.
+     */
+    const struct overtake_interpreter *interpreter;
 };
 
 #ifdef __cplusplus
@@ -2041,6 +2068,31 @@ int overtake_template_replay(struct overtake_template *template_,
 int overtake_template_free(struct overtake_template *template_);
 
 /**
+ * The interpreter is about to fork: until overtake_after_fork no thread of the library enters it. Those that are at it
+ * are waited for: call it without the interpreter's lock. Functions that run go on.
+ *
+ * Threads: any. In the child of a fork it does nothing.
+ */
+int overtake_before_fork(void);
+
+/**
+ * The interpreter has forked, or could not.
+ *
+ * Threads: that of overtake_before_fork. In the child of a fork it does nothing.
+ */
+int overtake_after_fork(void);
+
+/**
+ * An overtake_free_callback, by the `free` of the struct overtake_answering that its data points at.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * `data` is null or points at one.
+ */
+void overtake_answer_free(void *data);
+
+/**
  * An overtake_launch_callback, by the struct overtake_answering that its data points at.
  *
  * Threads: any; the library calls it.
@@ -2354,6 +2406,17 @@ int overtake_compute(struct overtake_arrays *arrays,
                      struct overtake_task **task);
 
 /**
+ * A PyCapsule_Destructor of DLPack: has the tensor deleted of a capsule that nobody has used. The exception of the
+ * thread, if the capsule goes because of one, stays as it is.
+ *
+ * Threads: that which destroys it, with the interpreter's lock.
+ *
+ * Demands:
+ * `capsule` is one that is being destroyed. If its name is "dltensor", it has a DLManagedTensor.
+ */
+void overtake_capsule_destroy(void *capsule);
+
+/**
  * Makes an admission with so many places. Pipelines that have it in their options have no more frames at work than
  * that, all together: a frame is admitted when the work of one before it has ended, those of the highest priority
  * first, then in the order in which their consumers came. Until then a newer frame may take its place. In an overload
@@ -2580,6 +2643,19 @@ int overtake_close(void);
  * woken.
  */
 int overtake_dispatcher_close(struct overtake_dispatcher *dispatcher);
+
+/**
+ * Frees the handle at a place, and writes null there: of a set of tasks, a task, an array, an access (which is
+ * closed), a kernel, a pipeline, an end of one (which leaves), a template or an admission. For finalizers: it does not
+ * fail, and overtake_last_error stays as it is. One that was freed before only becomes null. Those whose calls wait
+ * are left as they are: of dispatchers, sets of arrays and copy queues.
+ *
+ * Threads: any, and functions of tasks; an end of a pipeline as overtake_pipeline_leave.
+ *
+ * Demands:
+ * `place` points at a handle.
+ */
+void overtake_let_go(void **place);
 
 /**
  * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results

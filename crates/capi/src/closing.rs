@@ -1,8 +1,8 @@
-//! Closing: the layer in a context, dispatchers and sets of arrays. A dispatcher takes all that belongs to it with it,
-//! from the tables of all rooms: so this file knows them, and none of them knows it.
-#![allow(unsafe_code)] // symbols that C finds by name
+//! Closing: the layer in a context, dispatchers and sets of arrays, and handles of any kind. A dispatcher takes all
+//! that belongs to it with it, from the tables of all rooms: so this file knows them, and none of them knows it.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use copies::Overtake;
@@ -11,12 +11,13 @@ use hal::Nanos;
 use crate::arrays::store::{self, overtake_arrays};
 use crate::arrays::{access, array, kernel};
 use crate::codes::OVERTAKE_ERROR_REFUSED;
-use crate::failure::{Failure, Outcome, catch};
-use crate::pipelines::{end, pipeline};
+use crate::failure::{Failure, Outcome, catch, swap_last};
+use crate::pipelines::{admission, end, pipeline};
 use crate::provider::{checked, table};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::dispatcher::{self, is_child, overtake_dispatcher, refuse_in_child};
-use crate::tasks::{set, task};
+use crate::tasks::handles::HandleKind;
+use crate::tasks::{set, task, template};
 use crate::{native, queue};
 
 /// A close waits this long for other threads that are inside calls with the set.
@@ -81,6 +82,39 @@ pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher
         set::forget(home);
         Ok(())
     })
+}
+
+/// Frees the handle at a place, and writes null there: of a set of tasks, a task, an array, an access (which is
+/// closed), a kernel, a pipeline, an end of one (which leaves), a template or an admission. For finalizers: it does not
+/// fail, and overtake_last_error stays as it is. One that was freed before only becomes null. Those whose calls wait
+/// are left as they are: of dispatchers, sets of arrays and copy queues.
+///
+/// Threads: any, and functions of tasks; an end of a pipeline as overtake_pipeline_leave.
+///
+/// # Safety
+/// `place` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_let_go(place: *mut *mut c_void) {
+    // SAFETY: the caller's promise.
+    let Some(place) = (unsafe { place.as_mut() }) else { return };
+    let (handle, before) = (*place, swap_last(Failure::none()));
+    let _refused = match HandleKind::of(handle) {
+        Some(HandleKind::Set) => set::overtake_tasks_free(handle.cast()),
+        Some(HandleKind::Task) => task::overtake_task_free(handle.cast()),
+        Some(HandleKind::Array) => array::overtake_array_free(handle.cast()),
+        Some(HandleKind::Access) => access::overtake_access_close(handle.cast()),
+        Some(HandleKind::Kernel) => kernel::overtake_kernel_free(handle.cast()),
+        Some(HandleKind::Pipeline) => pipeline::overtake_pipeline_free(handle.cast()),
+        Some(HandleKind::PipelineEnd) => end::overtake_pipeline_leave(handle.cast()),
+        Some(HandleKind::Template) => template::overtake_template_free(handle.cast()),
+        Some(HandleKind::Admission) => admission::overtake_admission_free(handle.cast()),
+        Some(HandleKind::Dispatcher | HandleKind::Arrays | HandleKind::CopyQueue | HandleKind::Lane) | None => {
+            swap_last(before);
+            return;
+        }
+    };
+    *place = std::ptr::null_mut();
+    swap_last(before);
 }
 
 /// A thing that calls share, when those of other threads that have it have returned: then there are no further ones.

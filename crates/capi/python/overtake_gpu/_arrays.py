@@ -6,7 +6,9 @@ Tensors of PyTorch, CuPy and JAX come in without a copy (`Arrays.adopt`), and ar
 
 import contextlib
 import ctypes
+import gc
 import math
+import weakref
 
 from . import _calls as calls, _exchange as exchange, _tasks as base, _uses as uses
 from ._copies import stream_handle
@@ -100,6 +102,19 @@ def _on_full_device(spec, room_timeout, ask):
     return calls.with_room(room_timeout, within, waits=(calls.TIMEOUT,))
 
 
+# References to those that are there.
+_accesses = set()
+
+
+def _collect_lost(arrays):
+    """An access that nobody has any more, but that is a part of a cycle of references, would keep results back."""
+    def is_open(access):
+        return access is not None and access._handle and access._use.array._arrays is arrays
+
+    if any(is_open(reference()) for reference in list(_accesses)):
+        gc.collect()
+
+
 class Access(calls.Owner):
     """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
@@ -108,13 +123,12 @@ class Access(calls.Owner):
     named, is waited for. If the elements do not come within `timeout` seconds, or Ctrl-C ends the wait, the array is as
     it was."""
 
-    _freed_by = "access_close"
-
     def __init__(self, use, device=None, priority=0, stream=None, room_timeout=uses.ROOM_TIMEOUT, timeout=None):
         super().__init__()
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, self.elements = use, None, None
+        _accesses.add(weakref.ref(self, _accesses.discard))
         try:
             _on_full_device(spec, room_timeout, lambda: self._make("array_open", use.array._handle, spec, None))
             self._wait(timeout)
@@ -159,14 +173,12 @@ class Array(calls.Owner):
     """Elements that are where they are used. `shape` and `dtype` are numpy's. Indexing reads and writes single elements
     and, in one dimension, slices; `read`, `change` and `overwrite` give all of them at once."""
 
-    _freed_by = "array_free"
-
-    def __init__(self, arrays, shape, dtype, call, *arguments):
+    def __init__(self, arrays, shape, dtype, call, *arguments, given=None):
         super().__init__()
         self._arrays, self.shape, self.dtype = arrays, tuple(shape), dtype
         self.size = math.prod(self.shape)
         self.nbytes = self.size * exchange.item_bytes(dtype)
-        self._make(call, *arguments)
+        self._make(call, *arguments, given=given)
 
     @property
     def device_numbers(self):
@@ -256,6 +268,7 @@ class Array(calls.Owner):
 
     def release(self):
         """Has the results in the memory that was adopted, which is its owner's again. The array is gone then."""
+        _collect_lost(self._arrays)
         calls.call("array_release", self._handle)
         self._forget()
 
@@ -338,9 +351,9 @@ class Arrays(calls.Owner):
             at = devices.index(found.device)
         spec = _AdoptSpec(ctypes.sizeof(_AdoptSpec), found.is_on_device, at, 0, found.address, math.prod(found.shape))
         spec.element_bytes, spec.stream = exchange.item_bytes(found.dtype), found.stream
-        # From here on the library keeps it, also if the call fails.
-        spec.data, spec.free_data = calls.keep(found), calls.free_kept
-        return Array(self, found.shape, found.dtype, "array_adopt", self._handle, spec)
+        given = calls.keep(found)
+        spec.data, spec.free_data = given.address, calls.functions["free_kept"]
+        return Array(self, found.shape, found.dtype, "array_adopt", self._handle, spec, given=given)
 
     def kernel(self, image, name, signature):
         """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
@@ -397,11 +410,12 @@ class Arrays(calls.Owner):
         arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], calls.Work()
         room_timeout = options.pop("room_timeout", uses.ROOM_TIMEOUT)
         spec = self.spec_of(name, arguments, **options)
-        spec.launch, spec.run, spec.free_data = launch, run, calls.free_kept
+        spec.launch, spec.run, spec.free_data = launch, run, calls.functions["free_kept"]
 
         def keep():
-            # From here on the library frees it, also if the call fails.
-            spec.data = calls.keep(given, work)
+            kept = calls.keep(given, work)
+            spec.data = kept.address
+            return kept
 
         return self.submit(spec, work, room_timeout, keep)
 
@@ -418,8 +432,7 @@ class Arrays(calls.Owner):
     def submit(self, spec, work, room_timeout=uses.ROOM_TIMEOUT, keep=lambda: None):
         def submit(timeout_ns):
             spec.room_timeout_ns = max(1, timeout_ns)  # 0 would be the library's own default, which Ctrl-C does not end
-            keep()
-            return base.Task("compute", self._handle, spec, work=work, name=spec.name.decode())
+            return base.Task("compute", self._handle, spec, work=work, name=spec.name.decode(), given=keep())
 
         return calls.with_room(room_timeout, submit)
 
@@ -450,6 +463,7 @@ class Arrays(calls.Owner):
         """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
         was adopted."""
         if self._handle is not None:
+            _collect_lost(self)
             try:
                 calls.call("arrays_close", self._handle)
             except Error as error:

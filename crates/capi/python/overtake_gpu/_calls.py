@@ -8,7 +8,10 @@ the call of the main thread that ran the function returns.
 
 import contextlib
 import ctypes
+import functools
+import gc
 import math
+import os
 import sys
 import threading
 import time
@@ -34,10 +37,12 @@ _KINDS = {
 
 _lock = threading.Lock()
 functions = {}
+_watches_forks = False
 
 
 def bind(prototypes):
     """Looks these functions of the library up."""
+    global _watches_forks
     library = _lib.need(strict=True)
     with _lock:
         functions.update(last_error=library.overtake_last_error, error_name=library.overtake_error_name)
@@ -48,6 +53,10 @@ def bind(prototypes):
                 raise _lib.Unavailable(text)
             found.restype, found.argtypes = ctypes.c_int, arguments
             functions[each] = found
+        functions["free_kept"] = answering("free", FREE)
+        if not _watches_forks:
+            os.register_at_fork(before=functions["before_fork"], after_in_parent=functions["after_fork"])
+            _watches_forks = True
 
 
 def call(name, *arguments):
@@ -65,37 +74,25 @@ def check(code):
         raise kind(text) if kind is TimedOut else kind(code, functions["error_name"](code).decode(), text)
 
 
-def made(name, *arguments, kind=ctypes.c_void_p):
+def made(name, *arguments, kind=ctypes.c_void_p, given=None):
     """A number that a call writes behind its last argument."""
     result = kind()
-    check(functions[name](*arguments, ctypes.byref(result)))
+    check(functions[name](*arguments, ctypes.byref(result), given))
     return result.value
 
 
-# The default is a name that is left when the interpreter ends.
-def free(name, owner, functions=functions):
-    """Frees the handle of an object that goes. It may go in the middle of anything: between a call that has failed and
-    the question for its text, too."""
-    function, handle = functions.get(name) if functions else None, getattr(owner, "_handle", None)
-    if function is not None and handle:
-        said = functions["last_error"]()
-        if function(handle) != 0:
-            functions["set_last_error"](said)
-
-
-class Owner:
+class Owner(_lib.Finalized):
     """An object with a handle. It is there before the call that makes the handle, which writes it into the object: an
     exception that comes behind the call loses nothing, and the end of the object frees it."""
 
-    _freed_by = None
-
     def __init__(self):
         self._place = ctypes.c_void_p()
+        self._let_go = functools.partial(functions["let_go"], ctypes.byref(self._place))
 
-    def _make(self, name, *arguments):
+    def _make(self, name, *arguments, given=None):
         """Has a call make it. What has ended a function of a task meanwhile is raised later: before the call, what the
         call is given and frees would be lost."""
-        check(functions[name](*arguments, ctypes.byref(self._place)))
+        check(functions[name](*arguments, ctypes.byref(self._place), given))
 
     @property
     def _handle(self):
@@ -104,10 +101,6 @@ class Owner:
     def _forget(self):
         """A call has freed it."""
         self._place.value = None
-
-    def __del__(self, free=free):
-        if self._freed_by:
-            free(self._freed_by, self)
 
 
 def ns(name, seconds):
@@ -140,6 +133,8 @@ def number_of(name, words, word):
 
 # A signal is handled between two of them.
 _SLICE = 0.05
+# What is waited for may be held by objects that nobody has and that refer to each other.
+_COLLECTS_AFTER = 1.0
 
 
 def slices(timeout):
@@ -147,9 +142,14 @@ def slices(timeout):
     handles Ctrl-C only between two calls. Past deadlines are looked at once; None is for ever."""
     if timeout is not None and math.isnan(timeout):
         raise ValueError("timeout is no number")
-    until = math.inf if timeout is None else time.monotonic() + timeout
+    begin, collects = time.monotonic(), True
+    until = math.inf if timeout is None else begin + timeout
     while True:
-        left = until - time.monotonic()
+        now = time.monotonic()
+        left = until - now
+        if collects and now - begin > _COLLECTS_AFTER:
+            collects = False
+            gc.collect()
         yield ns("timeout", max(0, min(left, _SLICE))), left <= _SLICE
         if left <= _SLICE:
             return
@@ -250,14 +250,20 @@ _size, _pointers = ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)
 ANSWERING = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _pointers, _size, _size, ctypes.POINTER(ctypes.c_int))
 
 
+# How threads of the library enter it: struct overtake_interpreter.
+_ENTRY = [getattr(ctypes.pythonapi, "PyGILState_" + name) for name in ("GetThisThreadState", "Ensure", "Release")]
+_interpreter = (ctypes.c_void_p * 3)(*(ctypes.cast(each, ctypes.c_void_p).value for each in _ENTRY))
+
+
 class Kept(ctypes.Structure):
     """What the library keeps until it frees it, by its address: a function of a task, which gets the lane, the
     addresses of its arrays and the arguments of its template, or another object."""
 
-    _fields_ = [("call", ANSWERING), ("unanswered", ctypes.POINTER(ctypes.c_uint32))]
+    _fields_ = [("call", ANSWERING), ("unanswered", ctypes.POINTER(ctypes.c_uint32)), ("free", FREE)]
+    _fields_ += [("interpreter", ctypes.c_void_p)]
 
     def __init__(self, function, work=None):
-        super().__init__(_answer, ctypes.pointer(_unanswered))
+        super().__init__(_answer, ctypes.pointer(_unanswered), _free, ctypes.addressof(_interpreter))
         self.function, self.work = function, work
 
     def answer(self, lane, addresses, arguments):
@@ -272,6 +278,8 @@ class Kept(ctypes.Structure):
             note(error)
             functions["set_last_error"](_text_of(error).replace("\0", " ").encode(errors="replace"))
             return TASK_FAILED
+        finally:
+            self = work = None  # the error has this frame, and they have the error
 
 
 def _answered(lane, addresses, arguments, data, answer):
@@ -287,16 +295,22 @@ _answer = ANSWERING(_answered)
 # By their addresses.
 alive = {}
 # Not a function of Python's: an exception could come before its first statement, and then nothing would be freed.
-free_kept = FREE(alive.pop)
+_free = FREE(alive.pop)
+
+
+class Given(_lib.Also):
+    """The last argument of the call from which on the library keeps something, until it frees it: also if the call
+    fails."""
+
+    def __init__(self, kept):
+        self.address = ctypes.addressof(kept)
+        super().__init__(functools.partial(alive.__setitem__, self.address, kept))
 
 
 def keep(function, work=None):
-    """The address by which the library has it, until `free_kept` takes it away."""
+    """What the library is to keep, by its address, until it calls `free_kept`."""
     raise_interrupt()
-    kept = Kept(function, work)
-    address = ctypes.addressof(kept)
-    alive[address] = kept
-    return address
+    return Given(Kept(function, work))
 
 
 def answering(name, kind):
@@ -306,5 +320,8 @@ def answering(name, kind):
 
 _PROTOTYPES = {
     "set_last_error": [ctypes.c_char_p],
+    "let_go": [_pointers],
+    **dict.fromkeys(("before_fork", "after_fork"), []),
     **{f"answer_{name}": None for name in ("launch", "run", "launch_uses", "run_uses", "launch_step", "run_step")},
+    "answer_free": None,
 }

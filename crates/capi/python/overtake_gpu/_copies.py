@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import functools
 import json
 import logging
 from contextlib import ContextDecorator
@@ -11,7 +12,8 @@ from . import _lib
 from ._lib import BY_ADDRESSES, BY_RULES, LOG_CALLBACK, check, deployment, need
 
 _LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
-_listener = None
+# The library calls the last one.
+_listeners = []
 
 
 def available():
@@ -116,7 +118,7 @@ def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDR
     check(library, library.overtake_memcpy_async(target, source, size, kind, stream_handle(stream), level))
 
 
-class CopyQueue:
+class CopyQueue(_lib.Finalized):
     """Many small copies and sets in one launch; `reserve` is the number of copies of 4 KiB that one has room for. They
     have no order among them, and all later work of the stream comes after them.
 
@@ -129,14 +131,18 @@ class CopyQueue:
         self._library = need(strict=True)
         self._queue = ctypes.c_void_p()
         opened = ctypes.byref(self._queue)
+        # While it is empty: what it has is launched for its program, into a stream that may be gone later.
+        self._let_go = functools.partial(self._library.overtake_copy_queue_close, self._queue)
         check(self._library, self._library.overtake_copy_queue_open(stream_handle(stream), level, reserve, opened))
 
     def copy(self, target, source, size, kind=BY_ADDRESSES):
         """Queues a copy between two addresses. The memory stays valid until the stream has passed the flush."""
+        self._let_go = int
         check(self._library, self._library.overtake_copy_queue_copy(self._queue, target, source, size, kind))
 
     def set(self, target, value, size):
         """Queues a set: bytes of the device become the 4 bytes of `value`, repeated."""
+        self._let_go = int
         check(self._library, self._library.overtake_copy_queue_set(self._queue, target, value, size))
 
     def literal(self):
@@ -174,12 +180,11 @@ def set_log_callback(function, strict=False):
             pass
 
     listener = LOG_CALLBACK() if function is None else LOG_CALLBACK(tell)
-    check(library, library.overtake_set_log_callback(listener, None))
-    global _listener
-    # The earlier function is no longer called, and may be freed. No message may reach an interpreter that has ended.
-    if _listener is None:
-        atexit.register(set_log_callback, None)
-    _listener = listener
+    if not _listeners:  # no message may reach an interpreter that has ended
+        atexit.register(library.overtake_set_log_callback, LOG_CALLBACK(), None)
+    kept = _lib.Also(functools.partial(_listeners.append, listener))
+    check(library, library.overtake_set_log_callback(listener, None, kept))
+    del _listeners[:-1]  # they are no longer called
 
 
 def set_rules(rules, strict=False):

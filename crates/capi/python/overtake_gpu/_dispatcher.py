@@ -4,11 +4,12 @@ host."""
 import atexit
 import contextlib
 import ctypes
+import functools
 from operator import index
 
 from . import _calls as calls, _tasks as base
 from ._arrays import Arrays
-from ._lib import BUFFER_TOO_SMALL, Error, driver
+from ._lib import BUFFER_TOO_SMALL, INVALID_HANDLE, Error, driver
 from ._pipelines import Pipeline
 from ._tasks import Task
 
@@ -70,8 +71,6 @@ class Tasks(calls.Owner):
     which the caller promises it may be; `room_timeout`, for how many seconds the call waits for room in a full
     dispatcher, None for as long as it takes."""
 
-    _freed_by = "tasks_free"
-
     def __init__(self, dispatcher, name=None):
         super().__init__()
         self._dispatcher, self._name = dispatcher, name
@@ -121,7 +120,7 @@ class Tasks(calls.Owner):
             spec.priority, spec.references, spec.is_named, spec.retries = priority, held, named, retries
             spec.after_launch, spec.after_launch_count = base.handles_of(after_launch)
             spec.room_timeout_ns = timeout_ns
-            return Task("submit", self._handle, ctypes.byref(spec), work=work, name=name)
+            return Task("submit", self._handle, spec, work=work, name=name, given=spec.given)
 
         return calls.with_room(room_timeout, submit)
 
@@ -165,17 +164,6 @@ class Tasks(calls.Owner):
 
 _INVALID_CONTEXT = 201  # of the driver
 
-# The places of the handles of dispatchers that have not been closed, by their addresses.
-_open = {}
-
-
-@atexit.register
-def _close_all():
-    """No function may be called in an interpreter that has ended."""
-    for place in list(_open.values()):
-        with contextlib.suppress(BaseException):  # in the child of a fork; and Ctrl-C leaves none open
-            calls.call("dispatcher_close", place.value)
-
 
 class Dispatcher(calls.Owner):
     """Runs tasks on the device of the current context, or in the primary contexts of several devices, as CUDA counts
@@ -183,13 +171,17 @@ class Dispatcher(calls.Owner):
     been started by then fail. A parameter of 0 has its default (overtake.h). With `physx_order` the order of ready
     tasks is that of PhysX's task manager, in which priorities are not seen."""
 
+    _is_open = True
+
     def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, devices=None):
         size = ctypes.sizeof(_Options)
         options = _Options(size, groups, lanes, workers, tasks_max, physx_order)
         calls.bind(_prototypes())
         super().__init__()
+        # No function may be called in an interpreter that has ended. It is a call of the library's, as a finalizer.
+        self._at_exit = functools.partial(calls.functions["dispatcher_close"], self._place)
+        atexit.register(self._at_exit)
         try:
-            _open[id(self._place)] = self._place
             if devices is None:
                 self._open_in_context(options)
                 self.devices = (_current_device(),)
@@ -210,7 +202,7 @@ class Dispatcher(calls.Owner):
             raise Error(error.code, error.name, error.text + cure) from None
 
     def __repr__(self):
-        devices = f"devices {self.devices}" if self._handle and id(self._place) in _open else "no device: it is closed"
+        devices = f"devices {self.devices}" if self._is_open else "no device: it is closed"
         return f"<overtake_gpu.Dispatcher on {devices}>"
 
     def tasks(self, name=None):
@@ -239,10 +231,15 @@ class Dispatcher(calls.Owner):
 
     def close(self):
         """Waits for the work on the device and for functions that run, and ends the dispatcher."""
-        if id(self._place) in _open:
-            if self._handle:
-                calls.call("dispatcher_close", self._handle)
-            _open.pop(id(self._place), None)
+        if self._is_open:
+            try:
+                if self._handle:
+                    calls.call("dispatcher_close", self._handle)
+            except Error as error:
+                if error.code != INVALID_HANDLE:  # Ctrl-C has come behind an earlier call
+                    raise
+            self._is_open = False
+            atexit.unregister(self._at_exit)
 
     def __enter__(self):
         return self

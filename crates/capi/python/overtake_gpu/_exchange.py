@@ -4,9 +4,10 @@
 """
 
 import ctypes
+import functools
 import math
 
-from ._lib import driver
+from ._lib import Also, Finalized, driver, need
 
 # The name of a type, as numpy has it: the type of `__cuda_array_interface__`, the format of `memoryview`, and DLPack's
 # code and bits.
@@ -107,36 +108,22 @@ class _Managed(ctypes.Structure):
     """DLManagedTensor."""
 
 
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Managed._fields_ = [("tensor", _Tensor), ("manager", ctypes.c_void_p), ("deleter", _DELETER)]
 
 _FRESH, _USED = b"dltensor", b"used_dltensor"  # the names of capsules, which keep only their addresses
 _api = ctypes.pythonapi
-_DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)(
+_capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", _api)
 )
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 _capsule_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
-# Of a capsule that is being destroyed: by its address, because no reference to it may be made.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
-_dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
 # The tensors that have been given out, by their addresses, with all that they refer to.
 _given = {}
 
 
-# Libraries call these when the interpreter ends, too, and the names of this module are None by then.
-@_DELETER
-def _delete(managed, given=_given, addressof=ctypes.addressof):
-    given.pop(addressof(managed.contents), None)
-
-
-@_DESTRUCTOR
-def _destroy(capsule, given=_given, is_valid=_is_valid, dying_pointer=_dying_pointer, fresh=_FRESH):
-    """A capsule that was not used still has its tensor."""
-    if is_valid(capsule, fresh):
-        given.pop(dying_pointer(capsule, fresh), None)
+_delete = _DELETER(_given.pop)
 
 
 class View:
@@ -181,8 +168,11 @@ class View:
         shape = (ctypes.c_int64 * count)(*self.shape)
         tensor = _Tensor(self.address, _DEVICE, self.device, count, code, bits, 1, shape, None, 0)
         managed = _Managed(tensor, None, _delete)
-        _given[ctypes.addressof(managed)] = (managed, shape, self._owner)
-        return _capsule_new(ctypes.addressof(managed), _FRESH, _destroy)
+        address = ctypes.addressof(managed)
+        also = Also(functools.partial(_given.__setitem__, address, (managed, shape, self._owner)))
+        # One of Python's would run with the exception that a library has refused the tensor by.
+        destroy = ctypes.cast(need(strict=True).overtake_capsule_destroy, ctypes.c_void_p)
+        return _capsule_new(address, _FRESH, destroy, also)
 
 
 class Borrowed:
@@ -193,15 +183,8 @@ class Borrowed:
         self.device, self.is_on_device, self._owner = device, is_on_device, owner
 
 
-class _Taken:
+class _Taken(Finalized):
     """A tensor of DLPack that this module has taken out of its capsule."""
-
-    def __init__(self, managed):
-        self._managed = managed
-
-    def __del__(self, byref=ctypes.byref):
-        if self._managed.deleter:
-            self._managed.deleter(byref(self._managed))
 
 
 def _dense(shape, strides):
@@ -229,8 +212,9 @@ def _by_dlpack(owner):
     # The producer makes this stream wait for its work.
     capsule = owner.__dlpack__(stream=_LEGACY_STREAM)
     managed = _Managed.from_address(_capsule_pointer(capsule, _FRESH))
-    _capsule_rename(capsule, _USED)
-    taken, tensor = _Taken(managed), managed.tensor
+    taken, tensor = _Taken(), managed.tensor
+    delete = functools.partial(managed.deleter, ctypes.byref(managed)) if managed.deleter else int
+    _capsule_rename(capsule, _USED, Also(functools.partial(setattr, taken, "_let_go", delete)))
     if tensor.device_type not in (_DEVICE, _PINNED):
         raise TypeError(f"memory of DLPack's device type {tensor.device_type} is neither a GPU's nor pinned")
     names = {kind: name for name, (_, _, kind) in TYPES.items()}

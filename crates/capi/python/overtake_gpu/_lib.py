@@ -2,6 +2,7 @@
 one."""
 
 import ctypes
+import operator
 import os
 import pathlib
 import threading
@@ -13,7 +14,7 @@ LIBRARY_NAME = "libovertake.so.0"
 BY_RULES = 0
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESSES = 1, 2, 3, 4
 
-BUFFER_TOO_SMALL = -2
+BUFFER_TOO_SMALL, INVALID_HANDLE = -2, -9
 
 
 class Error(RuntimeError):
@@ -76,6 +77,25 @@ class Statistics(ctypes.Structure):
             "errors",
         )
     ]
+
+
+class Finalized:
+    """An object whose end calls its `_let_go`, a call of the library's, say. It is no function of Python's: Ctrl-C
+    would end that before its first statement, and nobody would hear of it."""
+
+    _let_go = int  # nothing to do yet
+
+    __del__ = property(operator.attrgetter("_let_go"))
+
+
+class Also:
+    """One more argument of a call by ctypes, behind those that the library looks at. As it is converted, it calls a
+    function that is none of Python's: so that is done if the call is made, and not if Ctrl-C comes before."""
+
+    def __init__(self, function):
+        self._call = function
+
+    _as_parameter_ = property(operator.methodcaller("_call"))
 
 
 LOG_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)

@@ -76,8 +76,8 @@ class Frame:
     def __repr__(self):
         return f"<overtake_gpu.Frame {self.number} of {self.size} bytes>"
 
-    def _task(self, call, *arguments, work=None, name=None):
-        return base.Task(call, self._end._handle, *arguments, work=work, name=name)
+    def _task(self, call, *arguments, **options):
+        return base.Task(call, self._end._handle, *arguments, **options)
 
     def copy(self, target, source, size, kind=BY_ADDRESSES):
         """Copies between two addresses as a part of the frame, at its priority. Returns the task."""
@@ -103,7 +103,7 @@ class Frame:
         spec, work = base.described(kind, name, calls.function_of(name, function), after)
         work.frame = self._end._failures.of(self.number)
         self._has_functions = True
-        return self._task("pipeline_submit", ctypes.byref(spec), work=work, name=name)
+        return self._task("pipeline_submit", spec, work=work, name=name, given=spec.given)
 
     def captured(self, ago):
         """It was captured so many seconds ago, and not when its stage was acquired."""
@@ -178,8 +178,6 @@ class _Failures:
 
 
 class _End(calls.Owner):
-    _freed_by = "pipeline_leave"
-
     def __init__(self, failures):
         super().__init__()
         self._failures = failures
@@ -261,11 +259,9 @@ class Admission(calls.Owner):
     """Places for frames at work at once, of all pipelines that have it as their `admission`: each other frame waits,
     and may still be replaced by a newer one."""
 
-    _freed_by = "admission_free"
-
     def __init__(self, places):
-        super().__init__()
         calls.bind(_prototypes())
+        super().__init__()
         self._make("admission_open", places)
 
 
@@ -274,8 +270,6 @@ class Pipeline(calls.Owner):
     `stages`, 1 to 254; `priority`; `behind`, the fate of frames when the consumer is behind: "block", "drop-newest",
     "drop-oldest" or "latest-only"; and in seconds `period`, `deadline`, `tolerance`, `work_span` and `raise_within`, as
     in overtake.h. `records_max` frames keep their records. `admission` is an `Admission`, which pipelines may share."""
-
-    _freed_by = "pipeline_free"
 
     def __init__(
         self, tasks, name, size, stages=3, priority=0, behind="block", period=0, deadline=0, tolerance=0, work_span=0,

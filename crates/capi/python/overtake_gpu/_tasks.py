@@ -38,6 +38,7 @@ class Spec(ctypes.Structure):
         ("after_launch_count", ctypes.c_size_t),
         ("room_timeout_ns", ctypes.c_int64),
     ]
+    given = None  # for the call that is given the function
 
 
 def prototypes():
@@ -123,13 +124,12 @@ class Lane:
 class Task(calls.Owner):
     """A submitted task. Its methods have the names of `concurrent.futures.Future`, and a coroutine may `await` it."""
 
-    _freed_by = "task_free"
     __class_getitem__ = classmethod(types.GenericAlias)  # Task[int], as a type, is one whose result is an int
 
-    def __init__(self, call, *arguments, work=None, name=None):
+    def __init__(self, call, *arguments, work=None, name=None, given=None):
         super().__init__()
         self._name, self._work, self._is_over, self._failure, self._awaited = name, work, False, None, {}
-        self._make(call, *arguments)
+        self._make(call, *arguments, given=given)
 
     def __repr__(self):
         name = "" if self._name is None else f" {self._name!r}"
@@ -203,8 +203,9 @@ class Task(calls.Owner):
     def add_done_callback(self, function):
         """Calls `function(task)` when the task has ended, in the thread that sees it end, or at once if it has ended
         before. It must not wait. The library's log tells of an exception."""
-        kept = calls.keep(lambda *_: function(self), calls.Work())
-        calls.call("task_when_done", self._handle, calls.answering("run", RUN), kept, calls.free_kept)
+        given = calls.keep(lambda *_: function(self), calls.Work())
+        free = calls.functions["free_kept"]
+        calls.call("task_when_done", self._handle, calls.answering("run", RUN), given.address, free, given)
 
     def cancel(self):
         """Leaves the task out, if it has not started: `wait` then raises `TaskError`, as for those after it. Returns
@@ -256,11 +257,11 @@ def handles_of(tasks):
         return None, 0
     handles = (ctypes.c_void_p * len(tasks))(*(task._handle for task in tasks))
     handles.kept = tasks
-    return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(tasks)
+    return handles, len(tasks)  # a structure takes it as a pointer; `ctypes.cast` would have it refer to itself
 
 
 def described(kind, name, function, after):
-    """A task for a call that submits it, and its work. From here on the library frees it, also if the call fails."""
+    """A task for a call that submits it, with what that is given, and its work."""
     spec, work = Spec(ctypes.sizeof(Spec), kind, calls.encoded(name)), None
     spec.after, spec.after_count = handles_of(after)
     if function is not None:
@@ -270,5 +271,6 @@ def described(kind, name, function, after):
             given, spec.run = lambda *_: function(), calls.answering("run", RUN)
         else:
             given, spec.launch = lambda lane, *_: function(Lane(lane)), calls.answering("launch", LAUNCH)
-        spec.data, spec.free_data = calls.keep(given, work), calls.free_kept
+        spec.given = calls.keep(given, work)
+        spec.data, spec.free_data = spec.given.address, calls.functions["free_kept"]
     return spec, work

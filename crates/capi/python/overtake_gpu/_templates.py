@@ -56,11 +56,9 @@ class Template(calls.Owner):
     """Tasks that are recorded once. Each method that describes one returns a `Step`; without a function it is a
     decorator. Options: `after`, a list of steps of this template that it comes after; `priority`, its least one."""
 
-    _freed_by = "template_free"
-
     def __init__(self):
-        super().__init__()
         calls.bind(_prototypes())
+        super().__init__()
         self._make("template_new")
 
     def upload(self, name, launch=None, **options):
@@ -105,9 +103,9 @@ class Template(calls.Owner):
         else:
             spec.launch = calls.answering("launch_step", _LAUNCH)
             given = lambda lane, addresses, replay: function(base.Lane(lane), calls.alive[replay].function)
-        # From here on the library frees it, also if the call fails.
-        spec.data, spec.free_data = calls.keep(given), calls.free_kept
-        number = calls.made("template_add", self._handle, ctypes.byref(spec), kind=ctypes.c_size_t)
+        kept = calls.keep(given)
+        spec.data, spec.free_data = kept.address, calls.functions["free_kept"]
+        number = calls.made("template_add", self._handle, spec, kind=ctypes.c_size_t, given=kept)
         return Step(self, number, name)
 
     def fix(self):
@@ -123,9 +121,9 @@ class Template(calls.Owner):
         spec.after, spec.after_count = base.handles_of(after)
 
         def submit(timeout_ns):
-            # From here on the library frees them, also if the call fails.
             spec.room_timeout_ns, work = timeout_ns, calls.Work()
-            spec.arguments, spec.free_arguments = calls.keep(arguments, work), calls.free_kept
-            return base.Task("template_replay", self._handle, tasks._handle, ctypes.byref(spec), work=work)
+            given = calls.keep(arguments, work)
+            spec.arguments, spec.free_arguments = given.address, calls.functions["free_kept"]
+            return base.Task("template_replay", self._handle, tasks._handle, spec, work=work, given=given)
 
         return calls.with_room(room_timeout, submit)

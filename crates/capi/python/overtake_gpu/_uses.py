@@ -141,8 +141,6 @@ class Kernel(calls.Owner):
     which is used as the signature says, a `Use` of a part of one, or a number. Options: those of `Arrays.launch`, and
     `shared_bytes`."""
 
-    _freed_by = "kernel_free"
-
     def __init__(self, arrays, name, signature, call, *arguments, function=None):
         super().__init__()
         self._arrays, self.name, self._parameters = arrays, name, _parameters(signature)

@@ -8,9 +8,11 @@
 //! | `kernel.rs` | kernels, from PTX, from a cubin, or of the program's |
 //! | `computation.rs` | computations |
 //! | `uses.rs` | the arguments of a computation |
+//! | `capsule.rs` | the end of capsules of DLPack, which Python's are |
 
 pub mod access;
 pub mod array;
+pub mod capsule;
 pub mod computation;
 pub mod kernel;
 pub mod store;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_TASK_FAILED};
 use crate::failure::{Failure, SAID, swap_last};
-use crate::tasks::callback::overtake_lane;
+use crate::tasks::callback::{overtake_free_callback, overtake_lane};
+use crate::tasks::interpreter::Interpreter;
 
 /// The function of a task, of a computation or of a step, in a language in which an exception can end a function at any
 /// point (Ctrl-C in Python). It writes its answer at its end: 0, or an error. A function that ends without it has
@@ -25,13 +26,40 @@ pub type overtake_answering_callback = Option<
     ),
 >;
 
-/// The data of a function that is one of overtake_answer_..., which call `call` and return its answer.
+/// The data of a function that is one of overtake_answer_..., which call `call` and return its answer, or `free`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Answering {
     /// The function of the program's.
     pub call: overtake_answering_callback,
     /// Null, or a counter of the calls that have ended without an answer. Several threads add to it.
     pub unanswered: *mut u32,
+    /// Frees the data, for overtake_answer_free.
+    pub free: overtake_free_callback,
+    /// Null, or the interpreter that both are functions of.
+    pub interpreter: *const Interpreter,
+}
+
+impl Answering {
+    /// # Safety
+    /// `data` is null or points at one.
+    unsafe fn of(data: *mut c_void) -> Option<Answering> {
+        // SAFETY: the caller's promise.
+        unsafe { data.cast::<Answering>().as_ref() }.copied()
+    }
+
+    /// Calls a function of the interpreter's, if there is one.
+    ///
+    /// # Safety
+    /// Its interpreter is null or points at one.
+    unsafe fn inside<R>(&self, function: impl FnOnce() -> R) -> R {
+        // SAFETY: the caller's promise.
+        match unsafe { self.interpreter.as_ref() } {
+            // SAFETY: the caller's promise.
+            Some(interpreter) => unsafe { interpreter.call(function) },
+            None => function(),
+        }
+    }
 }
 
 /// No function answers so.
@@ -46,12 +74,12 @@ unsafe fn answered(
     data: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let Some(Answering { call: Some(call), unanswered }) = (unsafe { data.cast::<Answering>().as_ref() }) else {
+    let Some(answering @ Answering { call: Some(call), unanswered, .. }) = (unsafe { Answering::of(data) }) else {
         return OVERTAKE_ERROR_INVALID_ARGUMENT;
     };
-    let (unanswered, mut answer) = (*unanswered, NO_ANSWER);
+    let mut answer = NO_ANSWER;
     // SAFETY: as above; the answer has a place of ours.
-    unsafe { call(lane, addresses, arguments, data, &raw mut answer) };
+    unsafe { answering.inside(|| call(lane, addresses, arguments, data, &raw mut answer)) };
     if answer != NO_ANSWER {
         return answer;
     }
@@ -62,6 +90,21 @@ unsafe fn answered(
     let text = "an exception, such as Ctrl-C, has ended its function before it could answer";
     swap_last(Failure { code: SAID, ..Failure::new(OVERTAKE_ERROR_TASK_FAILED, text) });
     OVERTAKE_ERROR_TASK_FAILED
+}
+
+/// An overtake_free_callback, by the `free` of the struct overtake_answering that its data points at.
+///
+/// Threads: any; the library calls it.
+///
+/// # Safety
+/// `data` is null or points at one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_answer_free(data: *mut c_void) {
+    // SAFETY: the caller's promise.
+    if let Some(answering @ Answering { free: Some(free), .. }) = unsafe { Answering::of(data) } {
+        // SAFETY: the caller's promise; what `data` points at is not looked at behind it.
+        unsafe { answering.inside(|| free(data)) };
+    }
 }
 
 /// An overtake_launch_callback, by the struct overtake_answering that its data points at.

@@ -50,6 +50,27 @@ impl HandleKind {
         }
     }
 
+    /// The kind of a handle.
+    pub fn of<T>(handle: *const T) -> Option<HandleKind> {
+        use HandleKind as Kind;
+        const ALL: [HandleKind; 13] = [
+            Kind::Dispatcher,
+            Kind::Set,
+            Kind::Task,
+            Kind::Lane,
+            Kind::CopyQueue,
+            Kind::Arrays,
+            Kind::Array,
+            Kind::Access,
+            Kind::Kernel,
+            Kind::Pipeline,
+            Kind::PipelineEnd,
+            Kind::Template,
+            Kind::Admission,
+        ];
+        ALL.into_iter().find(|kind| *kind as u64 == handle.addr() as u64 >> 60)
+    }
+
     /// The handle of this kind with a number of up to 60 bits.
     pub fn handle<T>(self, number: u64) -> *mut T {
         without_provenance_mut(((self as u64) << 60 | number) as usize)
@@ -276,6 +297,14 @@ mod tests {
         for wrong in [task.addr(), set.addr() + 1, set.addr() + 16, set.addr() & !(15 << 60), 0x7fff_0000] {
             refused(sets.with("call", without_provenance_mut::<u8>(wrong), |_| ()));
         }
+    }
+
+    #[test]
+    fn a_handle_tells_its_kind() {
+        let kinds = |number: usize| HandleKind::of(without_provenance_mut::<u8>(number << 60 | 0x20));
+        assert_eq!((kinds(1), kinds(8)), (Some(HandleKind::Dispatcher), Some(HandleKind::Access)));
+        assert!((1..14).all(|number| kinds(number).is_some_and(|kind| kind as usize == number)));
+        assert_eq!((kinds(0), kinds(14), kinds(15)), (None, None, None));
     }
 
     #[test]

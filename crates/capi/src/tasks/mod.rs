@@ -12,6 +12,7 @@
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
 //! | `answer.rs` | functions that an exception can end before they answer |
+//! | `interpreter.rs` | interpreters that functions belong to, and forks |
 //! | `patience.rs` | times that calls may wait, and other spans |
 //! | `layer.rs` | the copy layer of a dispatcher |
 //! | `handles.rs` | the table behind all handles, those of copy queues too |
@@ -23,6 +24,7 @@ pub mod dispatcher;
 pub mod ends;
 pub(crate) mod handles;
 mod home;
+pub mod interpreter;
 pub mod lane;
 mod layer;
 pub mod patience;

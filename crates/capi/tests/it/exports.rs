@@ -10,12 +10,14 @@ use testkit::needs;
 use crate::common;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 114] = [
+const EXPORTS: [&str; 119] = [
     "overtake_access_close",
     "overtake_access_wait_for",
     "overtake_admission_free",
     "overtake_admission_open",
     "overtake_adopt_stream",
+    "overtake_after_fork",
+    "overtake_answer_free",
     "overtake_answer_launch",
     "overtake_answer_launch_step",
     "overtake_answer_launch_uses",
@@ -35,6 +37,8 @@ const EXPORTS: [&str; 114] = [
     "overtake_arrays_read_times",
     "overtake_arrays_wait",
     "overtake_arrays_wait_for",
+    "overtake_before_fork",
+    "overtake_capsule_destroy",
     "overtake_close",
     "overtake_compute",
     "overtake_copy_queue_close",
@@ -67,6 +71,7 @@ const EXPORTS: [&str; 114] = [
     "overtake_lane_sync_point",
     "overtake_lane_turn",
     "overtake_last_error",
+    "overtake_let_go",
     "overtake_memcpy_2d_async",
     "overtake_memcpy_async",
     "overtake_memcpy_batch_async",
@@ -193,8 +198,8 @@ fn the_header_declares_every_export_and_says_how_threads_may_call_it() {
 fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
     header.split("/**").skip(1).filter_map(|part| {
         let (comment, code) = part.split_once("*/")?;
-        let name = code.trim_start().strip_prefix("const char *").or_else(|| code.trim_start().strip_prefix("int "))?;
-        Some((name.split_once('(')?.0, comment))
+        let name = ["const char *", "int ", "void "].iter().find_map(|kind| code.trim_start().strip_prefix(kind))?;
+        name.starts_with("overtake_").then_some((name.split_once('(')?.0, comment))
     })
 }
 

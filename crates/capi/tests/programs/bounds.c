@@ -279,21 +279,66 @@ static void answer(Lane *lane, void *const *addresses, void *arguments, void *da
         *place = answers->answer;
 }
 
-/* A function that ends without an answer has failed. */
+static int entered, left, freed_inside;
+
+static void *no_state(void)
+{
+    return NULL;
+}
+
+static int enter(void)
+{
+    return ++entered;
+}
+
+static void leave(int state)
+{
+    REQUIRE(state == entered);
+    left++;
+}
+
+static void free_inside(void *data)
+{
+    REQUIRE(data != NULL && entered == left + 1);
+    freed_inside++;
+}
+
+/* A function that ends without an answer has failed. Those of an interpreter run and go inside it. */
 static void answers(Tasks *tasks)
 {
     uint32_t unanswered = 0;
+    const struct overtake_interpreter interpreter = {no_state, enter, leave};
     const int given[] = {0, 42, 4711};
     const char *const words[] = {"", "returned 42", "an exception, such as Ctrl-C"};
     for (int i = 0; i < 3; i++) {
-        Answers each = {{answer, &unanswered}, given[i], 0};
+        Answers each = {{answer, &unanswered, free_inside, &interpreter}, given[i], 0};
         Task *task = run_after(tasks, "answers", overtake_answer_run, &each, NULL);
         REQUIRE(overtake_task_wait(task) == (i == 0 ? OVERTAKE_OK : OVERTAKE_ERROR_TASK_FAILED) && each.calls == 1);
         if (i > 0)
             SAYS(words[i]);
-        REQUIRE(unanswered == (i == 2));
+        REQUIRE(unanswered == (i == 2) && entered == 2 * i + 1 && left == entered);
+        overtake_answer_free(&each);
+        REQUIRE(freed_inside == i + 1 && left == entered);
     }
     REQUIRE(overtake_answer_run(NULL) == OVERTAKE_ERROR_INVALID_ARGUMENT);
+    overtake_answer_free(NULL);
+    OK(overtake_before_fork());
+    OK(overtake_after_fork());
+}
+
+/* What a finalizer has: it does not fail, and says nothing. */
+static void lets_go(Dispatcher *dispatcher, Tasks *tasks)
+{
+    void *task = submit_after(tasks, spec_of(OVERTAKE_TASK_JOIN, "goes", NULL), NULL);
+    void *stale = task, *stays = dispatcher;
+    REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "the task is null", overtake_task_free(NULL));
+    overtake_let_go(&task);
+    overtake_let_go(&stale);
+    overtake_let_go(&task);
+    overtake_let_go(&stays);
+    overtake_let_go(NULL);
+    REQUIRE(task == NULL && stale == NULL && stays == dispatcher);
+    SAYS("the task is null");
 }
 
 typedef struct {
@@ -353,6 +398,7 @@ int main(void)
     last_errors();
     refused_steps(tasks);
     answers(tasks);
+    lets_go(dispatcher, tasks);
     OK(overtake_dispatcher_close(dispatcher));
     adopted_while_closing();
     OK(overtake_close());

@@ -3,6 +3,7 @@
 import array
 import ctypes
 import gc
+import operator
 import os
 import signal
 import subprocess
@@ -104,6 +105,33 @@ class Arrays(WithDispatcher):
         self.assertRaisesRegex(ValueError, text, self.dispatcher.arrays, selection="nearest")
         text = "operator is 'mean': it is one of sum, min, max"
         self.assertRaisesRegex(ValueError, text, overtake_gpu.reduce, x, "mean")
+
+    def test_the_exception_by_which_a_library_refuses_a_tensor_is_the_programs(self):
+        x = self.arrays.array_of([1.0])
+        with x.on_device() as view:
+            # The call has the only reference to the capsule, which goes with the exception set.
+            self.assertRaisesRegex(TypeError, "PyCapsule", lambda: operator.index(view.__dlpack__()))
+        self.assertEqual(exchange._given, {})
+
+    def test_an_access_in_a_cycle_that_nobody_has_keeps_nothing_back(self):
+        def loses(access):
+            cycle = [access]
+            cycle.append(cycle)
+
+        stranger, x = Stranger(self.device, [1.0] * COUNT), self.arrays.array_of([1.0] * COUNT)
+        adopted, released = self.arrays.adopt(stranger), self.arrays.adopt(Stranger(self.device, [2.0] * COUNT))
+        self.sum_of(x, x, adopted)
+        gc.disable()
+        try:
+            loses(x.change())
+            x[0] = 2.0
+            loses(released.read())
+            released.release()
+            loses(adopted.change())
+            self.arrays.close()
+        finally:
+            gc.enable()
+        self.assertEqual(stranger.values(self.device), [2.0] * COUNT)
 
     def test_numpy_gets_a_copy_of_an_array(self):
         numpy = types.SimpleNamespace(array=lambda elements, dtype: (elements.shape, elements.tolist(), dtype))

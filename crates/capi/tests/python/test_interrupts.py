@@ -1,21 +1,108 @@
-"""Ctrl-C at every step of the calls that make something: what the library has made is not lost. `tests/python.rs` runs
-them on the software GPU."""
+"""Ctrl-C at every place of small programs: in the package, in what it uses of `contextlib`, and in the program's own
+lines around its calls. What the library has made is not lost, and all ends. `tests/python.rs` runs them on the software
+GPU.
 
+The interpreter looks for signals where a function begins, where a loop goes back, and behind a call: these are the
+places. INTERRUPTS_DEPTH is how many of the calls that lead to one tell it from others. The garbage collector is off:
+what is only given back when it runs counts as lost."""
+
+import array
 import contextlib
-import itertools
+import ctypes
+import dis
+import faulthandler
+import functools
+import gc
 import os
 import sys
+import time
 import unittest
 import unittest.mock
 
 import overtake_gpu
-from overtake_gpu import _arrays, _calls as calls, _dispatcher, _pipelines, _templates
+from overtake_gpu import _arrays, _calls as calls, _copies, _dispatcher, _exchange, _lib, _pipelines, _templates
+from overtake_gpu import discard, read, write
 from test_arrays import COUNT, Stranger, kernels
 from test_overtake import WithDispatcher
 
-FREES = ("_free", "_close", "_leave")
-
+DEPTH = int(os.environ.get("INTERRUPTS_DEPTH", "1"))
+# One that takes longer hangs.
+SECONDS = 60
+FREES = ("_free", "_close", "_leave", "array_release")
 MODULES = os.path.dirname(calls.__file__)
+
+
+def is_traced(code):
+    """Whether Ctrl-C is to come there: the bookkeeping of this file stands for calls of the library's."""
+    if code.co_filename == __file__:
+        return not code.co_qualname.startswith(("Interrupts.counting", "Interrupts.hearing", "handles"))
+    return os.path.dirname(code.co_filename) == MODULES or code.co_filename == contextlib.__file__
+
+
+@functools.cache
+def names_of(code):
+    """Its instructions, by their places."""
+    return {each.offset: each.opname for each in dis.get_instructions(code)}
+
+
+class Places:
+    """Where Ctrl-C has come."""
+
+    def __init__(self):
+        self.seen, self.is_due, self.last, self.is_in_function = set(), False, None, False
+
+    def key(self, frame):
+        key = []
+        while frame is not None and len(key) < DEPTH:
+            if is_traced(frame.f_code):
+                key.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return tuple(key)
+
+    def trace(self, frame, *_):
+        if not is_traced(frame.f_code):
+            return None
+        frame.f_trace_opcodes, names, before = True, names_of(frame.f_code), None
+
+        def at(frame, kind, _):
+            nonlocal before
+            if kind == "opcode":
+                name, earlier, before = names[frame.f_lasti], before, names[frame.f_lasti]
+                is_behind_call = earlier in ("CALL", "CALL_FUNCTION_EX") and name != "PUSH_EXC_INFO"
+                if self.is_due and (is_behind_call or name in ("RESUME", "JUMP_BACKWARD")):
+                    self.interrupt(frame)
+            return at
+
+        return at
+
+    def interrupt(self, frame):
+        key = self.key(frame)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.is_due, self.last = False, (frame.f_code.co_qualname, frame.f_lineno, frame.f_lasti)
+            self.is_in_function = calls._is_in_function()
+            raise KeyboardInterrupt
+
+    def next(self, program):
+        """Runs it with Ctrl-C at the next place; returns whether it came."""
+        self.is_due, self.is_in_function, is_raised = True, False, False
+        sys.settrace(self.trace)
+        try:
+            program()
+        except KeyboardInterrupt:
+            is_raised = True
+        finally:
+            sys.settrace(None)
+        while True:
+            try:
+                calls.raise_interrupt()
+            except KeyboardInterrupt:  # it has ended the function of a task
+                is_raised = True
+            else:
+                break
+        if not self.is_due and not is_raised:
+            raise AssertionError(f"Ctrl-C at {self.last} is lost")
+        return not self.is_due
 
 
 def handles(arguments):
@@ -24,43 +111,11 @@ def handles(arguments):
     return {value for value in written if isinstance(value, int) and value >> 60}
 
 
-def is_freeing(frame):
-    """Whether an object goes. What comes then is printed, and ends nothing."""
-    return frame.f_code.co_name == "__del__" or frame.f_back is not None and is_freeing(frame.f_back)
-
-
-def interrupted(make, step, event):
-    """Whether Ctrl-C comes at that step of `make`, as the interpreter counts opcodes or lines of the modules."""
-    left = step
-
-    def trace(frame, kind, _):
-        nonlocal left
-        if os.path.dirname(frame.f_code.co_filename) != MODULES or is_freeing(frame):
-            return None
-        frame.f_trace_opcodes = event == "opcode"
-        left -= kind == event
-        if left == 0:
-            left = -1
-            raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        made = make()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    if hasattr(made, "close"):
-        made.close()
-    return False
-
-
 class Interrupts(WithDispatcher):
     def setUp(self):
         super().setUp()
         self.arrays = self.dispatcher.arrays()
-        self.x = self.arrays.array_of([1.0] * COUNT)
+        self.x, self.y = (self.arrays.array_of([1.0] * COUNT) for _ in range(2))
         self.alive = set()
         calls.bind({**_pipelines._prototypes(), **_templates._prototypes()})
         counting = {name: self.counting(name, call) for name, call in calls.functions.items()}
@@ -69,32 +124,98 @@ class Interrupts(WithDispatcher):
             unittest.mock.patch.object(calls, "bind", lambda _: None),
         ):
             self.enterContext(patch)
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        gc.disable()
+
+    def tearDown(self):
+        gc.enable()
+        super().tearDown()
+        faulthandler.cancel_dump_traceback_later()
 
     def counting(self, name, call):
         def counted(*arguments):
+            if name == "let_go":
+                self.alive.discard(arguments[0]._obj.value)
+                return call(*arguments)
             code = call(*arguments)
             if code == 0:
                 self.alive |= handles(arguments)
                 if name.endswith(FREES):
-                    self.alive.discard(arguments[0])
+                    self.alive.discard(getattr(arguments[0], "value", arguments[0]))
             return code
 
-        return call if name.startswith(("last_error", "error_name", "answer_")) else counted
+        plain = ("last_error", "error_name", "answer_", "free_kept", "before_fork", "after_fork")
+        return call if name.startswith(plain) else counted
 
-    def at_every_step(self, make, event="opcode", after=lambda: None):
-        for step in itertools.count(1):
-            is_interrupted = interrupted(make, step, event)
-            after()
-            self.assertEqual(self.alive, set(), f"interrupted at step {step}")
-            if not is_interrupted:
-                return self.assertGreater(step, 10)
+    def at_every_place(self, program, after=lambda: None, is_in_cycle=False):
+        places, is_interrupted = Places(), True
+        while is_interrupted:
+            faulthandler.dump_traceback_later(SECONDS, exit=True)
+            is_interrupted = places.next(program)
+            try:
+                after()
+                self.nothing_is_left(is_in_cycle or places.is_in_function)
+            except BaseException as error:
+                error.add_note(f"Ctrl-C came at {places.last}") if hasattr(error, "add_note") else None
+                raise
+        self.assertGreater(len(places.seen), 5)
+
+    def nothing_is_left(self, is_in_cycle):
+        """No access is open, no group, no frame in hand, and no function is kept."""
+        self.x.change(timeout=20).close()
+        self.y.overwrite(timeout=20).close()  # the task that was to write it may have failed
+        self.tasks.kernel("behind all", lambda lane: None).wait(20)
+        until = time.monotonic() + 20
+        while (calls.alive or self.alive) and time.monotonic() < until:  # a task that has ended goes a moment later
+            time.sleep(0.001)
+            if is_in_cycle:
+                gc.collect()  # it has the exception of its function, which has the frames that have the task
+        self.assertEqual((self.alive, list(calls.alive), _exchange._given), (set(), [], {}))
 
     def test_tasks(self):
-        self.at_every_step(lambda: self.tasks.join("join"))
-        self.at_every_step(lambda: self.tasks.named("later"))
-        self.at_every_step(lambda: self.dispatcher.tasks("set"))
-        with self.tasks.group():
-            self.at_every_step(lambda: _dispatcher.Group(self.tasks))
+        self.at_every_place(lambda: self.tasks.join("join"))
+        names = self.dispatcher.tasks("names")
+        self.alive.clear()
+        self.at_every_place(lambda: names.named("later"))
+        self.at_every_place(lambda: self.dispatcher.tasks("set"))
+
+        def results():
+            first = self.tasks.host("first", lambda: 7)
+            second = self.tasks.kernel("second", lambda lane: lane.priority, after=[first], priority=2)
+            self.assertEqual((first.result(20), second.result()), (7, 2))
+            self.assertTrue(first.done() and not second.cancelled())
+
+        def callbacks():
+            heard, tasks = [], self.dispatcher.tasks()
+            tasks.light("light", lambda: 7).add_done_callback(lambda task: heard.append(task.result()))
+            tasks.wait(20)
+            self.assertEqual(heard, [7])
+
+        def failures():
+            def fails():
+                raise ValueError("as planned")
+
+            for kind in (self.tasks.host, self.tasks.light):
+                self.assertIsInstance(kind("fails", fails).exception(20).__cause__, ValueError)
+
+        def changes():
+            task = self.tasks.host("changes", lambda: 7)
+            with contextlib.suppress(overtake_gpu.Error):  # it has begun
+                task.precede(self.tasks.join("join"))
+                task.set_priority(2)
+                task.cancel()
+
+        for program in (results, callbacks, failures, changes):
+            self.at_every_place(program, is_in_cycle=program is failures)
+
+    def test_groups(self):
+        def group():
+            with self.tasks.group() as group:
+                task = self.tasks.kernel("inside", lambda lane: lane.device)
+            self.assertEqual(task.result(20), 0)
+            group.behind.wait(20)
+
+        self.at_every_place(group)
 
     def test_what_comes_while_an_array_is_waited_for_is_raised_before_the_block(self):
         has_begun = False
@@ -121,62 +242,168 @@ class Interrupts(WithDispatcher):
         self.x[0] = 2.0
 
     def test_arrays(self):
-        stranger, x = Stranger(self.device, [1.0] * COUNT), self.x
+        x, y = self.x, self.y
         add = self.arrays.kernel(kernels(), "work_add", "const pointer, const pointer, pointer, uint32")
         self.alive.clear()
-        self.at_every_step(lambda: self.arrays.array(4))
-        self.at_every_step(lambda: self.arrays.adopt(stranger))
-        self.at_every_step(lambda: self.arrays.kernel(kernels(), "work_add", "const pointer"))
-        self.at_every_step(lambda: x.view(0, 4))
-        self.at_every_step(lambda: x.bring(0))
-        self.at_every_step(x.read)
-        self.at_every_step(x.on_device)
-        self.at_every_step(lambda: add(COUNT // 256, 256)(x, x, x, COUNT))
-        x[0] = 2.0  # no access is left open
-        # A set without arrays that is lost while it is returned goes with its dispatcher.
-        self.at_every_step(lambda: overtake_gpu.Arrays(self.dispatcher), "line")
 
-    def test_an_access_that_ends_is_not_left_open(self):
-        def use():
-            with self.x.read():
-                pass
+        def makes():
+            self.arrays.array_of([1, 2, 3], "int32")
+            self.arrays.array_of(array.array("f", [1.0]), "float64")
+            self.arrays.token()
+            x.view(0, 4)
 
-        self.at_every_step(use)
-        self.x[0] = 2.0
+        def accesses():
+            with x.read() as elements:
+                self.assertEqual(elements[0], 1.0)
+            with y.overwrite(timeout=20) as elements:
+                elements.cast("B")[:] = bytes(4 * COUNT)
+            with x.change(4, 4, timeout=20) as elements:
+                elements[0] = 1.0
+            x[0:2] = [1.0, 1.0]
+            self.assertEqual(len(x.tolist()), COUNT)
 
-    def test_pipelines_and_templates(self):
-        self.at_every_step(lambda: overtake_gpu.Admission(2))
-        self.at_every_step(lambda: self.tasks.pipeline("line", 64))
-        self.at_every_step(overtake_gpu.Template)
+        def functions():
+            def copies(lane, before, behind):
+                addresses = [view.__cuda_array_interface__["data"][0] for view in (behind, before)]
+                lane.copy(*addresses, 4 * COUNT)
 
-    def test_no_frame_stays_in_hand(self):
+            self.arrays.launch("copies", copies, read(x), discard(y))
+            self.assertEqual(self.arrays.host("first", lambda elements: elements[0], read(y)).result(20), 1.0)
+            with contextlib.suppress(overtake_gpu.TaskError):  # the first failure of the set
+                self.arrays.wait(20)
+
+        def sums():
+            x.bring(0)
+            add(COUNT // 256, 256)(x, x, y, COUNT)
+            self.assertEqual(y[0], 2.0)
+
+        for program in (makes, accesses, functions, sums):
+            self.at_every_place(program)
+        self.at_every_place(lambda: self.arrays.kernel(kernels(), "work_add", "const pointer"))
+
+    def test_memory_of_other_libraries(self):
+        stranger, x = Stranger(self.device, [1.0] * COUNT), self.x
+
+        def adopts():
+            adopted = self.arrays.adopt(stranger)
+            adopted[0] = 1.0
+            adopted.release()
+
+        def lends():
+            with x.on_device(write) as view:
+                self.arrays.adopt(view).release()
+
+        def lends_in_vain():
+            with x.on_device() as view:
+                view.__dlpack__()
+
+        for program in (adopts, lends, lends_in_vain):
+            self.at_every_place(program)
+        self.assertEqual(stranger.values(self.device), [1.0] * COUNT)
+
+    def test_a_set_of_arrays(self):
+        def uses():
+            with self.dispatcher.arrays() as arrays:
+                arrays.array_of([1.0]).tolist()
+
+        # A set that is lost goes with its dispatcher.
+        self.at_every_place(uses, after=lambda: self.alive.difference_update(of_kind(6, self.alive)))
+
+    def test_templates(self):
+        def replays():
+            seen, template = [], overtake_gpu.Template()
+            first = template.kernel("first", lambda lane, number: seen.append(number))
+            template.host("second", lambda number: seen.append(number), after=[first])
+            template.replay(self.tasks, 7).wait(20)
+            self.assertEqual(seen, [7, 7])
+
+        self.at_every_place(replays)
+
+    def test_pipelines(self):
+        self.at_every_place(lambda: overtake_gpu.Admission(2))
+        self.at_every_place(lambda: self.tasks.pipeline("line", 64))
         line = self.tasks.pipeline("line", 64)
         self.alive.clear()
 
         def pass_on():
-            with line.producer.acquire(0):
-                pass
-            with line.consumer.wait(0):
-                pass
+            with line.producer.acquire(0) as frame:
+                frame.bytes[0] = 1
+                frame.upload()
+            with line.consumer.wait(20) as frame:
+                frame.host_task("note", lambda: None)
+                frame.complete()
 
         def none_is_in_hand():
             with contextlib.suppress(TimeoutError):
                 while True:
-                    line.consumer.wait(0).release()
-            line.producer.acquire(0).give_up()
+                    with contextlib.suppress(overtake_gpu.FrameError):  # given up with its tasks
+                        line.consumer.wait(0.01).release()
+            line.producer.acquire(20).give_up()
 
-        self.at_every_step(pass_on, after=none_is_in_hand)
+        self.at_every_place(pass_on, after=none_is_in_hand)
+
+    def test_copies(self):
+        stream, library, heard = self.device.made("cuStreamCreate", 1), _lib.load(), []
+
+        def queues():
+            with overtake_gpu.CopyQueue(stream, 1, 8) as queue:
+                queue.literal()
+
+        def listens():
+            overtake_gpu.set_log_callback(lambda *_: None)
+
+        def the_listener_is_kept():
+            self.assertTrue(not heard or heard[-1] in _copies._listeners)
+
+        names = ("copy_queue_open", "copy_queue_close", "set_log_callback")
+        for name in names:
+            call = getattr(library, "overtake_" + name)
+            counted = self.counting(name, call) if name != names[-1] else self.hearing(heard, call)
+            self.enterContext(unittest.mock.patch.object(library, "overtake_" + name, counted))
+        self.at_every_place(queues)
+        self.at_every_place(listens, after=the_listener_is_kept)
+        overtake_gpu.set_log_callback(None)
+
+    def hearing(self, heard, call):
+        def counted(listener, *others):
+            code = call(listener, *others)
+            heard.append(listener)
+            return code
+
+        return counted
 
     def test_dispatchers(self):
-        before = set(_dispatcher._open)
+        """Those that are lost close as the interpreter ends."""
+        closes = []
 
         def at_exit():
-            """Closes those that the end of the interpreter closes."""
-            for key in set(_dispatcher._open) - before:
-                calls.call("dispatcher_close", _dispatcher._open.pop(key).value)
+            for close in closes[1:]:
+                close()
+            del closes[1:]
 
-        for devices in (None, [0]):
-            self.at_every_step(lambda: overtake_gpu.Dispatcher(devices=devices, lanes=1), after=at_exit)
+        def uses(devices):
+            with overtake_gpu.Dispatcher(devices=devices, lanes=1) as dispatcher:
+                self.assertEqual(dispatcher.tasks().host("task", lambda: 7).result(20), 7)
+
+        for patch in (
+            unittest.mock.patch.object(_dispatcher.atexit, "register", closes.append),
+            unittest.mock.patch.object(_dispatcher.atexit, "unregister", closes.remove),
+        ):
+            self.enterContext(patch)
+        closes.append(self.dispatcher._at_exit)
+        def closes_twice():
+            dispatcher = overtake_gpu.Dispatcher(lanes=1)
+            try:
+                dispatcher.close()
+            finally:
+                dispatcher.close()
+
+        for program in (lambda: uses(None), lambda: uses([0]), closes_twice):
+            self.at_every_place(program, after=at_exit)
+
+
+def of_kind(kind, handles):
+    return {handle for handle in handles if handle >> 60 == kind}
 
 
 if __name__ == "__main__":
