@@ -24,10 +24,8 @@ pub(super) const SLOTS: usize = 32;
 const WORDS_BYTES: usize = 2 * SLOTS * SLOT_BYTES;
 /// A rig that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
-/// The shortest pause between two looks at a stream.
+/// The pause between two looks at a stream.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
-/// Otherwise a pause is this part of the time waited, so that a long wait makes few calls and ends little later.
-const PAUSE_SHARE: u64 = 8;
 
 /// A buffer on the host and one on the device, of the same size.
 struct Lane {
@@ -155,17 +153,15 @@ impl Rig {
     /// Looks at `streams` until all are done or `patience` is over. Returns for each whether it is done.
     pub fn look(&self, streams: &[Stream], patience: Nanos) -> Result<Vec<bool>> {
         let host = self.driver.host();
-        let start = host.now();
+        let deadline = host.now() + patience;
         loop {
             // The clock comes first: a look that began before the deadline counts, however long the calls take.
-            let waited = host.now().since(start);
-            let is_late = waited >= patience;
+            let is_late = host.now() >= deadline;
             let done = streams.iter().map(|stream| self.driver.stream_query(*stream)).collect::<Result<Vec<_>>>()?;
             if is_late || done.iter().all(|done| *done) {
                 return Ok(done);
             }
-            let left = Nanos(patience.0 - waited.0);
-            host.sleep(Nanos(waited.0 / PAUSE_SHARE).min(left).max(LOOK_EVERY));
+            host.sleep(LOOK_EVERY);
         }
     }
 

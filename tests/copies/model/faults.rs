@@ -183,22 +183,6 @@ fn opening_with(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// While a probe waits for streams that are held, it looks ever more seldom.
-pub fn opening_looks_seldom() -> Outcome {
-    on(
-        |builder| builder,
-        |_, rig| {
-            let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
-            let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
-            let overtake = Overtake::open(&driver, Device(0), bed::small_options())?;
-            let looks = faulty.made().get("stream_query").copied().unwrap_or_default();
-            drop(overtake);
-            ensure!((100..10_000).contains(&looks), "opening asks {looks} times whether a stream is done");
-            Ok(())
-        },
-    )
-}
-
 /// A copy fails in flight, and its context with it: every call reports that, none hangs, and closing works.
 pub fn in_flight() -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine, Transport::Auto] {

@@ -35,7 +35,7 @@ pub const ALL: &[(&str, OnModel)] = table! { named;
     captures: doubt_is_a_capture;
     closing: lets_bulk_through leaves_nothing on_any_thread;
     deadlock: is_real is_ended_by_the_watchdog;
-    faults: opening opening_guarded opening_looks_seldom every_call_guarded in_flight_guarded in_flight;
+    faults: opening opening_guarded every_call_guarded in_flight_guarded in_flight;
     flat: memory;
     guard: without_it_that_hangs one_queue_for_kernels closing_leaves_no_stream_waiting enough_is_enough
         copies_make_nothing leaves_nothing every_call_of_a_rescue a_lost_copy_is_an_error;
