@@ -15,6 +15,9 @@ pub(crate) type ThreadKey = SlabKey<Thread>;
 /// A waiting thread looks again, because others have run, at most every `waited / BACKOFF`.
 const BACKOFF: u64 = 32;
 
+/// A time that does not come.
+const NEVER: Ns = Ns::MAX;
+
 /// The condition of a waiting thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum On {
@@ -27,9 +30,9 @@ pub(super) enum On {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     on: On,
-    deadline: Option<Ns>,
-    /// The time of its next look; `None` while memory has not changed.
-    due: Option<Ns>,
+    deadline: Ns,
+    /// The time of its next look; never while memory has not changed.
+    due: Ns,
     since: Ns,
     looked_at: Ns,
     stuck: bool,
@@ -62,16 +65,13 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// The time at which it wants the turn.
-    fn wants_at(&self) -> Option<Ns> {
-        match self.standing {
-            Standing::Ready => Some(self.now),
+    fn wants_at(&self) -> Ns {
+        match &self.standing {
+            Standing::Ready => self.now,
             // Another thread is looking in its place.
-            Standing::Waiting(_) if matches!(self.condition, Lent::Taken) => None,
-            Standing::Waiting(waiting) => {
-                let at = waiting.due.into_iter().chain(waiting.deadline).min()?;
-                Some(at.max(self.now))
-            }
-            Standing::Outside => None,
+            Standing::Waiting(_) if matches!(self.condition, Lent::Taken) => NEVER,
+            Standing::Waiting(waiting) => waiting.due.min(waiting.deadline).max(self.now),
+            Standing::Outside => NEVER,
         }
     }
 }
@@ -145,8 +145,7 @@ impl State {
             if let Standing::Waiting(waiting) = &mut thread.standing
                 && matches!(waiting.on, On::Memory)
             {
-                let at = at(waiting).max(thread.now);
-                waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
+                waiting.due = waiting.due.min(at(waiting).max(thread.now));
             }
         }
     }
@@ -179,17 +178,24 @@ impl State {
             let Standing::Waiting(waiting) = &mut thread.standing else { continue };
             let look = match waiting.on {
                 On::Memory => changed,
-                On::Device(what) => waiting.due.is_none() && what.met(&self.model),
+                On::Device(what) => waiting.due == NEVER && what.met(&self.model),
             };
             if look {
-                let at = now.max(thread.now);
-                waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
+                waiting.due = waiting.due.min(now.max(thread.now));
             }
         }
     }
 
     fn earliest(&self) -> Option<(Ns, ThreadKey)> {
-        self.threads.all.iter().filter_map(|(key, thread)| thread.wants_at().map(|at| (at, key))).min()
+        let mut earliest = (NEVER, None);
+        // Of equal times the first counts. This runs for every call and every look, so it does no more than that.
+        for (key, thread) in self.threads.all.iter() {
+            let at = thread.wants_at();
+            if at < earliest.0 {
+                earliest = (at, Some(key));
+            }
+        }
+        earliest.1.map(|key| (earliest.0, key))
     }
 
     /// Moves the device until a thread's time has come, and gives it the turn. `None` when no thread can go on before
@@ -243,7 +249,7 @@ impl State {
         let now = self.model.now;
         for thread in self.threads.all.values_mut() {
             if let Standing::Waiting(waiting) = &mut thread.standing {
-                (waiting.stuck, waiting.due) = (true, Some(now.max(thread.now)));
+                (waiting.stuck, waiting.due) = (true, now.max(thread.now));
             }
         }
         true
@@ -252,7 +258,8 @@ impl State {
     /// A thread with the turn starts to wait.
     pub(super) fn start_waiting(&mut self, key: ThreadKey, on: On, deadline: Option<Ns>, since: Ns) {
         let now = self.threads.all[key].now;
-        let waiting = Waiting { on, deadline, due: None, since, looked_at: now, stuck: false };
+        let waiting =
+            Waiting { on, deadline: deadline.unwrap_or(NEVER), due: NEVER, since, looked_at: now, stuck: false };
         self.threads.all[key].standing = Standing::Waiting(waiting);
         self.threads.waiting += 1;
         self.threads.seen_effects = self.model.effects;
@@ -268,7 +275,7 @@ impl State {
         }
         match std::mem::replace(&mut thread.condition, Lent::Taken) {
             Lent::Here(condition) => {
-                (waiting.due, waiting.looked_at) = (None, thread.now);
+                (waiting.due, waiting.looked_at) = (NEVER, thread.now);
                 self.note_call();
                 Some(condition)
             }
@@ -288,7 +295,7 @@ impl State {
             Standing::Waiting(waiting) => Some(waiting),
             _ => None,
         };
-        let is_late = waiting.as_ref().and_then(|waiting| waiting.deadline).is_some_and(|deadline| deadline <= now);
+        let is_late = waiting.as_ref().is_some_and(|waiting| waiting.deadline <= now);
         let end = match held {
             Ok(true) => Ok(Wait::Met),
             Ok(false) if is_late => Ok(Wait::Deadline),
@@ -299,7 +306,7 @@ impl State {
             }
             Err(panic) => Err(panic),
         };
-        waiting.iter_mut().for_each(|waiting| waiting.due = Some(now));
+        waiting.iter_mut().for_each(|waiting| waiting.due = now);
         thread.condition = Lent::Over(end);
         true
     }
