@@ -74,7 +74,7 @@ impl<'a, R: Right> Use<'a, R> {
     /// room.
     pub fn open_at(self, at: Location) -> Result<AccessAt<'a>, Error> {
         let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.place("access", Where::At(at), &[], &[])?;
+        let at = claim.record.store.place("access", Where::At(at), &[])?;
         let hold = Hold::begin(claim, elements, at, self.priority, None)?;
         Ok(AccessAt { hold, array: PhantomData })
     }

@@ -103,7 +103,7 @@ impl Store {
     }
 
     /// Where a computation with these claims runs.
-    pub fn place(&self, name: &str, place: Where, claims: &[Claim], _: &[u64]) -> Result<Location, Error> {
+    pub fn place(&self, name: &str, place: Where, claims: &[Claim]) -> Result<Location, Error> {
         match place {
             Where::At(Location::Device(device)) if device >= self.places.devices() => {
                 Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
@@ -238,7 +238,7 @@ impl<'c> Computation<'c> {
         self.priority = self.priority.max(self.store.least);
         let store = self.store;
         self.unplaced().refuse_foreign()?;
-        let place = store.place(self.name, self.place, &self.claims, &[])?;
+        let place = store.place(self.name, self.place, &self.claims)?;
         let task = self.submit_at(place, may_wait)?;
         if store.is_serial {
             wait_for_serial(store, &task)?;

@@ -34,7 +34,7 @@ pub type Lent<'a, T> = OnDevice<'a, Writes<T>>;
 impl<'a, R: Right> Use<'a, R> {
     fn on_device(self, name: &str, device: u8) -> Result<OnDevice<'a, R>, Error> {
         let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.place(name, Where::At(Location::Device(device)), &[], &[])?;
+        let at = claim.record.store.place(name, Where::At(Location::Device(device)), &[])?;
         let hold = Hold::take(claim, elements, at, self.priority)?;
         Ok(OnDevice { hold, array: PhantomData, _thread: PhantomData })
     }

@@ -45,6 +45,15 @@ pub(super) type InThread = PhantomData<MutexGuard<'static, ()>>;
 const LEFT: &str =
     "its arrays were dropped before the program had its elements: end the access before, or ask for them";
 
+fn name_of(claim: &Claim, at: Location) -> &'static str {
+    match (at, claim.mode.is_write()) {
+        (Location::Device(_), true) => "write on the device",
+        (Location::Device(_), false) => "frozen on the device",
+        (Location::Host, true) => "write on the host",
+        (Location::Host, false) => "read on the host",
+    }
+}
+
 const LATE: &str = "the elements have not come within the time, because computations or accesses that use them \
                     and came before have not ended: wait longer, or end the accesses";
 
@@ -74,12 +83,7 @@ impl Hold {
         let claims = [Claim { _view: None, ..claim }];
         let store = &claims[0].record.store;
         let priority = priority.max(store.least);
-        let name = match at {
-            Location::Device(_) if claims[0].mode.is_write() => "write on the device",
-            Location::Device(_) => "frozen on the device",
-            Location::Host if claims[0].mode.is_write() => "write on the host",
-            Location::Host => "read on the host",
-        };
+        let name = name_of(&claims[0], at);
         let access = Submission::of(store, name, priority, at, &claims);
         let shared = store.tasks.within();
         let Begun { order, memory, rank } = loop {
@@ -94,11 +98,10 @@ impl Hold {
         let appended = access.transfers(&mut held, rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
-            let after = [there.clone()];
-            let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
+            let node = access.append(&mut held, store.tasks.join(name).held(), &[there.clone()])?;
             access.note_behind(&node);
-            let asked: Box<dyn Asked> = Box::new(Unasked::of(&claims[0], at, &there));
-            let number = store.guards.add(Open { stays, asked: Some(asked), ..Open::new(&node) });
+            let asked: Option<Box<dyn Asked>> = Some(Box::new(Unasked::of(&claims[0], at, &there)));
+            let number = store.guards.add(Open { stays, asked, ..Open::new(&node) });
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             if is_frozen {
                 hal::locks::lock(&claims[0].record.state).frozen.push(claims[0].bytes.clone());

@@ -74,7 +74,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
         let priority = priority.max(store.least);
         let claims = uses.claims();
         Submission::of(store, name, priority, Location::Host, &claims).refuse_foreign()?;
-        let place = store.place(name, place, &claims, &[])?;
+        let place = store.place(name, place, &claims)?;
         let asked = Submission::of(store, name, priority, place, &claims);
         asked.refuse_aliases()?;
         if claims.iter().any(|claim| claim.reducer.is_some()) {

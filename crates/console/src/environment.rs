@@ -21,8 +21,8 @@ const DRIVER: [&str; 7] = [
     "LD_PRELOAD",
 ];
 
-/// Those of ours that name a file or folder of the tools, by which nothing is measured in another way.
-const OF_TOOLS: [&str; 1] = ["OVERTAKE_BIN"];
+/// Those of ours by which nothing is measured in another way.
+const OF_TOOLS: [&str; 2] = ["OVERTAKE_BIN", "OVERTAKE_TOLD"];
 
 /// The relevant variables that are set, with their values.
 #[must_use]

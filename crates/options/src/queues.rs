@@ -27,8 +27,16 @@ pub fn copy_queues() -> u32 {
 
 /// The same by the variables that `lookup` reads. `None` if they say nothing.
 pub fn copy_queues_of(lookup: impl Fn(&str) -> Option<String>) -> Option<u32> {
-    let number = |name| lookup(name)?.trim().parse::<u32>().ok();
-    number(MAX_COPY_CONNECTIONS).or_else(|| number(MAX_CONNECTIONS)).map(|queues| queues.clamp(1, QUEUES_MAX))
+    copy_queues_by(lookup).map(|(queues, _)| queues)
+}
+
+/// The same, with the variable that says so.
+pub fn copy_queues_by(lookup: impl Fn(&str) -> Option<String>) -> Option<(u32, &'static str)> {
+    // The variable for copies takes precedence over the general one.
+    [MAX_COPY_CONNECTIONS, MAX_CONNECTIONS].into_iter().find_map(|name| {
+        let queues = lookup(name)?.trim().parse::<u32>().ok()?;
+        Some((queues.clamp(1, QUEUES_MAX), name))
+    })
 }
 
 /// Whether this value of [`LAUNCH_BLOCKING`] has launches wait.

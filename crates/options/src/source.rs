@@ -132,7 +132,10 @@ impl Options {
     /// ours, once.
     pub fn from_environment() -> Result<Options, Fault> {
         static WARNED: Once = Once::new();
-        WARNED.call_once(|| variables::unknown_here().iter().for_each(|warning| log::warn!("{warning}")));
+        WARNED.call_once(|| {
+            let unknown = variables::unknown_here();
+            unknown.iter().filter(|warning| !variables::is_told(warning)).for_each(|warning| log::warn!("{warning}"));
+        });
         let mut options = Options::default();
         let mut faults = Vec::new();
         if let Some(path) = os::variable::path("OVERTAKE_CONFIG") {

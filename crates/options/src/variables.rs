@@ -51,7 +51,8 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_SOFT_HANDLES", "handles of ended things on the software GPU: new, or reused as addresses are"),
 ];
 
-/// `overtake run` has told of the unknown variables: the processes of the program do not tell of them again.
+/// The unknown variables of which `overtake run` has told, with commas between: the program's processes are silent about
+/// them.
 pub const TOLD: &str = "OVERTAKE_TOLD";
 
 /// Variables of the build, the command and the tests of this project.
@@ -102,6 +103,12 @@ pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
 #[must_use]
 pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+}
+
+/// Whether `overtake run` has told a message about a variable, with which it begins.
+#[must_use]
+pub fn is_told(message: &str) -> bool {
+    std::env::var(TOLD).is_ok_and(|told| told.split(',').any(|name| Some(name) == message.split(' ').next()))
 }
 
 /// The known name with the fewest differences, unless it has too many. A unit that is left out counts as one.

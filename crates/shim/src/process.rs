@@ -107,9 +107,8 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
         process.watch_waits();
         process.settings.faults.iter().for_each(|fault| log::warn!("{fault}"));
         process.settings.warnings.iter().for_each(|warning| log::warn!("{warning}"));
-        if std::env::var_os(copies::variables::TOLD).is_none() {
-            process.settings.unknown.iter().for_each(|warning| log::warn!("{warning}"));
-        }
+        let untold = process.settings.unknown.iter().filter(|warning| !copies::variables::is_told(warning));
+        untold.for_each(|warning| log::warn!("{warning}"));
         report::begin();
     }
 }

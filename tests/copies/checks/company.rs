@@ -16,6 +16,7 @@ use crate::rig::Rig;
 
 const FRAME_BYTES: u64 = 512 << 10;
 const RESULT_BYTES: u64 = 32 << 10;
+const BULK_BYTES: u64 = 2 << 20;
 const ALONE: Plan = Plan::Native(Reason::Alone);
 
 /// Large frames in, small results out, on several streams: no copy has another to overtake. Whether the caller names
@@ -74,14 +75,27 @@ pub fn opens_beside_frees(rig: &Rig) -> Outcome {
     let frees = rig.spawn("frees", move |driver| {
         while !seen.load(Ordering::Acquire) {
             let memory = driver.mem_alloc(1 << 20)?;
-            driver.host().sleep(Nanos::from_ms(5));
+            driver.host().sleep(Nanos::from_us(20));
             driver.mem_free(memory)?;
         }
         Ok(())
     });
     let options = || Options::default().with_profile(|profile| profile.guard_bytes_min = Some(1 << 20));
-    let opened = (0..3).try_for_each(|_| bed::open(rig, options()).map(drop));
+    rig.driver().host().sleep(Nanos::from_ms(1));
+    let opened: Vec<_> = (0..3).map(|_| bed::open(rig, options())).collect();
     end.store(true, Ordering::Release);
     rig.join(frees)?;
-    opened
+    // A layer whose probe has not found out makes no bulk give way.
+    opened.into_iter().try_for_each(|overtake| {
+        let overtake = overtake?;
+        let (host, device) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
+        let streams = [overtake.adopt_plain(rig.stream()?), overtake.adopt_plain(rig.stream()?)];
+        let (target, source) = ((Side::Device(device), 0), (Side::Host(&host), 0));
+        let small = raw::linear(&streams[0], target, source, RESULT_BYTES, Some(level(3)))?;
+        let bulk = raw::htod(&streams[1], device, &host, BULK_BYTES)?;
+        same("bulk beside an urgent stream", &bulk.plan(), &Plan::Kernel { raises: false })?;
+        small.wait()?;
+        bulk.wait()?;
+        bed::at_rest(rig, &overtake)
+    })
 }

@@ -49,7 +49,6 @@ fn plain() -> Outcome<Arc<Overtake>> {
     let driver: Arc<dyn Driver> = native::driver()?;
     let count = u8::try_from(overtake_priorities()).ok().and_then(Priorities::new);
     let priorities = count.unwrap_or_else(|| Options::default().priorities);
-    // To probe the queues would mean to copy, behind the copies of the program.
     let options =
         Options { enabled: false, priorities, ..Options::default() }.with_profile(|profile| profile.channels = false);
     Ok(Arc::new(Overtake::open_in(&CudaContext::adopt_current(&driver)?, options)?))

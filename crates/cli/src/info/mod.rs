@@ -1,4 +1,4 @@
-//! `overtake info`: the properties of this machine, probed, and the settings that should be changed.
+//! `overtake info`: the properties of this machine, and the settings that should be changed.
 
 mod calibrate;
 mod collect;

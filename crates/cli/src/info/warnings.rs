@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use console::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use hal::Code;
-use overtake::options::queues::{COPY_QUEUES, copy_queues_of};
+use overtake::options::queues::{COPY_QUEUES, copy_queues_by};
 use serde::Serialize;
 
 /// A trap of this machine, with its cure.
@@ -65,9 +65,8 @@ pub fn environment_warnings(environment: &BTreeMap<String, String>) -> Vec<Warni
 
 /// The warning about too few copy queues, with the variable that causes it.
 fn queue_warning(environment: &BTreeMap<String, String>) -> Option<Warning> {
-    let queues = copy_queues_of(|name| environment.get(name).cloned()).filter(|queues| *queues < COPY_QUEUES)?;
-    // The variable for copies takes precedence over the general one.
-    let setter = if environment.contains_key(MAX_COPY_CONNECTIONS) { MAX_COPY_CONNECTIONS } else { MAX_CONNECTIONS };
+    let known = copy_queues_by(|name| environment.get(name).cloned());
+    let (queues, setter) = known.filter(|(queues, _)| *queues < COPY_QUEUES)?;
     let may_stay = match environment.contains_key(MAX_CONNECTIONS) {
         true => format!("; {MAX_CONNECTIONS} may stay as it is"),
         false => String::new(),
@@ -98,6 +97,8 @@ mod tests {
         assert!(one[0].cure.starts_with("set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8") && one[0].cure.contains("may stay"));
         let copy = environment_warnings(&set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "3")]));
         assert!(copy[0].what.contains("(3), by CUDA_DEVICE_MAX_COPY_CONNECTIONS:"), "{copy:?}");
+        let empty = environment_warnings(&set(&[(MAX_CONNECTIONS, "1"), (MAX_COPY_CONNECTIONS, "")]));
+        assert!(empty[0].what.contains("(1), by CUDA_DEVICE_MAX_CONNECTIONS:"), "{empty:?}");
     }
 
     #[test]

@@ -76,10 +76,13 @@ fn start(globals: &Globals, run: &RunArguments) -> Result<ExitCode> {
     if !globals.quiet {
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).chain(changes.keys().cloned());
         let names = names.collect::<BTreeSet<String>>();
-        let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored);
-        let warnings = warnings.chain(overtake::variables::unknown(names));
+        let unknown = overtake::variables::unknown(names);
+        if !unknown.is_empty() {
+            let told: Vec<&str> = unknown.iter().filter_map(|warning| warning.split(' ').next()).collect();
+            changes.insert(overtake::variables::TOLD.to_owned(), told.join(",").into());
+        }
+        let warnings = variables::warnings(run, &lookup).into_iter().chain(ignored).chain(unknown);
         warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
-        changes.insert(overtake::variables::TOLD.to_owned(), "1".into());
     }
     if let Some(rounds) = run.compare {
         return compare::compare(run, &library, &changes, rounds, globals.quiet);

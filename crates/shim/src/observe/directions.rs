@@ -53,7 +53,9 @@ impl Directions {
         let answer = match [is_device(target), is_device(source)] {
             [Some(true), Some(false)] => TO_DEVICE,
             [Some(false), Some(true)] => TO_HOST,
-            _ => NEITHER,
+            [Some(_), Some(_)] => NEITHER,
+            // A driver that is asked again may know.
+            _ => return NEITHER,
         };
         place.store(mixed | answer, Ordering::Relaxed);
         answer
@@ -103,5 +105,12 @@ mod tests {
                 assert_eq!(asked(&directions, addresses, &count), answer, "{addresses:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_question_that_fails_is_asked_again() {
+        let directions = Directions::default();
+        assert_eq!(directions.answer([1024 * MIB, 0], |_| None), NEITHER);
+        assert_eq!(asked(&directions, [1024 * MIB, 0], &Cell::new(0)), TO_DEVICE);
     }
 }

@@ -61,7 +61,6 @@ struct Item {
 
 pub struct Model {
     pub graph: Graph,
-    /// The bound of a lane, or 0.
     /// The lanes of a device.
     of_a_device: u8,
     /// Whether the order is not that of PhysX, which keeps one law: each reference is given back once.

@@ -161,9 +161,15 @@ fn a_folder_for_reports_that_is_not_there_is_told_once() {
 fn a_misspelt_variable_is_told_once() {
     let folder = Folder::new("run-misspelt");
     let program = stalls(&folder, &[]);
-    for more in [&[][..], &["-q"]] {
-        let arguments = [more, &["--", program.to_str().unwrap(), "one_stream"]].concat();
-        let output = really_with(&folder, &arguments, &[("OVERTAKE_WAIT_BUGET", "60us")]);
+    let program = program.to_str().unwrap();
+    let inside = format!("OVERTAKE_WAIT_BUGET=60us exec {program} one_stream");
+    let (outside, other) = ([("OVERTAKE_WAIT_BUGET", "60us")], [("OVERTAKE_FLY", "")]);
+    for (arguments, variables) in [
+        (&["--", program, "one_stream"][..], &outside),
+        (&["-q", "--", program, "one_stream"], &outside),
+        (&["--", "sh", "-c", &inside], &other),
+    ] {
+        let output = really_with(&folder, arguments, variables);
         let said = text(&output.stderr);
         let told = said.matches("OVERTAKE_WAIT_BUGET means nothing to overtake").count();
         assert!(output.status.success() && told == 1 && said.contains("is it OVERTAKE_WAIT_BUDGET_US?"), "{said}");
