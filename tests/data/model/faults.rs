@@ -146,10 +146,12 @@ fn once(
     (program, expected): Program,
     nth: u64,
 ) -> Result<u64, Failure> {
-    // The first rig's modules stay until it goes.
-    let warm = faulty_bed_on(rig, devices)?;
+    // The first rig's modules stay until it goes, and the findings of its probe serve the second one.
+    let (faulty, warm) = faulty_bed_on(rig, devices)?;
     drop(warm);
-    let (faulty, bed) = faulty_bed_on(rig, devices)?;
+    faulty.forget();
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let bed = bed::open_on(rig, &driver, devices, ArrayOptions::default())?;
     let held = Held::by(gpu);
     faulty.fail(nth);
     let result = program(&bed);
