@@ -51,8 +51,8 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_SOFT_HANDLES", "handles of ended things on the software GPU: new, or reused as addresses are"),
 ];
 
-/// The unknown variables of which `overtake run` has told, with commas between: the program's processes are silent about
-/// them.
+/// The unknown variables of which `overtake run` has told, with commas between. The processes of the program are silent
+/// about those.
 pub const TOLD: &str = "OVERTAKE_TOLD";
 
 /// Variables of the build, the command and the tests of this project.

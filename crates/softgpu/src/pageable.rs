@@ -22,6 +22,26 @@ impl SoftGpu {
         (stream, class): (Stream, Class),
         synchronous: bool,
     ) -> Outcome<()> {
+        let caller = turn.caller(self.process);
+        let mut key = turn.model().stream(caller, stream)?;
+        while !turn.model().has_no_pieces(key) {
+            turn.block(Await::Whole(key))?;
+            key = turn.model().stream(caller, stream)?;
+        }
+        turn.model().pieces_begin(key);
+        let made = self.make_pieces(turn, request, (stream, class), synchronous);
+        let caller = turn.caller(self.process);
+        turn.model().pieces_end(caller, key);
+        made
+    }
+
+    fn make_pieces(
+        &self,
+        turn: &mut HostTurn<'_>,
+        request: &Request,
+        (stream, class): (Stream, Class),
+        synchronous: bool,
+    ) -> Outcome<()> {
         self.await_earlier_work(turn, stream, synchronous)?;
         if class == Class::H2d {
             return self.pieces_to_device(turn, request, stream, synchronous);

@@ -126,18 +126,20 @@ impl SoftGpu {
         })
     }
 
-    /// Finds a stream, and blocks while it is full.
+    /// Finds a stream, and blocks while it is full, or another thread copies there in pieces.
     fn room_in_stream(&self, turn: &mut HostTurn<'_>, stream: Stream) -> Outcome<(Caller, StreamKey)> {
-        let caller = turn.caller(self.process);
-        let key = turn.model().stream(caller, stream)?;
-        if turn.model().has_room(key) {
-            return Ok((caller, key));
+        loop {
+            // A wait may have ended because the context has ended.
+            let caller = turn.caller(self.process);
+            let key = turn.model().stream(caller, stream)?;
+            if !turn.model().has_room(key) {
+                turn.block(Await::Room(key))?;
+            } else if !turn.model().has_no_pieces(key) {
+                turn.block(Await::Whole(key))?;
+            } else {
+                return Ok((caller, key));
+            }
         }
-        turn.block(Await::Room(key))?;
-        // The wait may have ended because the context has ended.
-        let caller = turn.caller(self.process);
-        let key = turn.model().stream(caller, stream)?;
-        Ok((caller, key))
     }
 
     /// Blocks until the device has got that far, pays for it, and reports an error that has occurred meanwhile.

@@ -37,6 +37,8 @@ pub(crate) enum Await {
     Op(OpKey),
     /// A stream has room.
     Room(StreamKey),
+    /// No other thread copies in pieces in this stream, or in one that is ordered with it.
+    Whole(StreamKey),
     /// A context has no unfinished work.
     Idle(ContextKey),
     /// No call keeps the threads of this process out of the driver.
@@ -52,6 +54,7 @@ impl Await {
         match self {
             Await::Op(op) => model.op_done(op),
             Await::Room(stream) => model.has_room(stream),
+            Await::Whole(stream) => model.has_no_pieces(stream),
             Await::Idle(context) => model.context_idle(context),
             Await::Time(at) => model.now >= at,
             Await::Staging(process) => model.staging_is_free(process),

@@ -104,6 +104,8 @@ pub(crate) struct Context {
     pub(crate) pools: [Pool; Class::COUNT],
     /// Blocking streams with unfinished operations.
     pub(crate) busy_blocking: BTreeSet<StreamKey>,
+    /// The streams in which a copy goes in pieces.
+    pub(crate) in_pieces: Vec<StreamKey>,
     pub(crate) unfinished: u64,
     /// Streams that were made in it and have not been destroyed.
     pub(crate) streams_made: u32,
@@ -196,6 +198,7 @@ impl Model {
             per_thread: BTreeMap::new(),
             pools: Default::default(),
             busy_blocking: BTreeSet::new(),
+            in_pieces: Vec::new(),
             unfinished: 0,
             streams_made: 0,
             streams_room: match self.parameters.queue.streams {

@@ -3,7 +3,8 @@
 use super::agenda::Due;
 use super::copy::Place;
 use super::queue::Class;
-use super::{Caller, Model, Ns, Outcome, Request};
+use super::stream::{Role, Stream};
+use super::{Caller, Model, Ns, Outcome, Request, StreamKey};
 use crate::planted::Planted;
 
 /// The staging memory of a process, and the threads that want it.
@@ -28,6 +29,37 @@ impl Model {
             (Place::Pageable, Place::Device(_)) => Some(Class::D2h),
             _ => None,
         })
+    }
+
+    /// Whether no copy goes in pieces in this stream, or in one that is ordered with it: the driver keeps the calls of
+    /// other threads from coming between the pieces.
+    pub(crate) fn has_no_pieces(&self, key: StreamKey) -> bool {
+        let Some(stream) = self.streams.get(key) else { return true };
+        let Some(context) = self.contexts.get(stream.context) else { return true };
+        let is_ordered = |other: &StreamKey| {
+            let other_stream = self.streams.get(*other);
+            let legacy_and_blocking = |a: &Stream, b: &Stream| a.role == Role::Legacy && b.blocking();
+            *other == key
+                || other_stream.is_some_and(|it| legacy_and_blocking(it, stream) || legacy_and_blocking(stream, it))
+        };
+        !context.in_pieces.iter().any(is_ordered)
+    }
+
+    /// A copy of this stream begins to go in pieces.
+    pub(crate) fn pieces_begin(&mut self, key: StreamKey) {
+        let context = self.streams[key].context;
+        self.contexts[context].in_pieces.push(key);
+    }
+
+    /// It has ended, or its stream has.
+    pub(crate) fn pieces_end(&mut self, caller: Caller, key: StreamKey) {
+        for context in self.contexts.values_mut() {
+            if let Some(place) = context.in_pieces.iter().position(|other| *other == key) {
+                context.in_pieces.swap_remove(place);
+                break;
+            }
+        }
+        self.agenda.push(caller.at, Due::Wake);
     }
 
     /// Takes the staging memory, if it is free, and not promised to a thread that has waited for long.
