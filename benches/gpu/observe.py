@@ -40,15 +40,18 @@ def output(command, variables, limit_s):
 
 
 def calls(program, runs):
-    """Rows of the time of a call by kind, and whether the limit holds."""
+    """Rows of the time of a call by kind, what watching adds to its median and to its least, and whether the limit
+    holds."""
     seen = {"native": [], "observed": []}
     for mode in turns(runs):
         seen[mode].append(json.loads(output([program, "40000"], environment(mode), 60).stdout))
     rows = []
     for kind in KINDS:
-        native, ours = ([run[kind]["median_ns"] / 1e3 for run in seen[mode]] for mode in ("native", "observed"))
-        added = statistics.median(after - before for before, after in zip(native, ours))
-        rows.append((kind, statistics.median(native), statistics.median(ours), added, added <= CALL_LIMIT_US))
+        # Processes differ by more than the cost, so many of each are compared, and not pairs of them.
+        figures = {(mode, figure): statistics.median(run[kind][figure] / 1e3 for run in seen[mode])
+                   for mode in seen for figure in ("median_ns", "min_ns")}
+        added, least = (figures["observed", figure] - figures["native", figure] for figure in ("median_ns", "min_ns"))
+        rows.append((kind, figures["native", "median_ns"], added, least, added <= CALL_LIMIT_US))
     return rows
 
 
@@ -121,22 +124,22 @@ def compared(program, rounds, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("calls")
-    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--groups", type=int, default=40)
     parser.add_argument("--compare", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args()
     folder = harness.out_folder()
     holds = True
-    print(f"{'call':<16}{'native, us':>12}{'observed, us':>14}{'added, us':>12}")
-    for kind, native, ours, added, held in calls(options.calls, options.runs):
-        print(f"{kind:<16}{native:>12.3f}{ours:>14.3f}{added:>12.3f}  {'' if held else 'ABOVE'}")
+    print(f"{'call':<16}{'native, us':>12}{'added, us':>12}{'to the least':>14}")
+    for kind, native, added, least, held in calls(options.calls, options.runs):
+        print(f"{kind:<16}{native:>12.3f}{added:>12.3f}{least:>14.3f}  {'' if held else 'ABOVE'}", flush=True)
         holds &= held
     for name, ratio in latency(options.rounds, folder).items():
         held = ratio >= 1 - LOSS_LIMIT if name == "bulk" else ratio <= 1 + LOSS_LIMIT
         print(f"bench latency, {name}: {ratio:.4f} of native  {'' if held else 'BEYOND'}")
         holds &= held
-    for framework in filter(importlib.util.find_spec, ("torch", "jax")):
+    for framework in filter(importlib.util.find_spec, ("torch", "jax") if options.groups else ()):
         medians, ratio = loops(framework, options.groups)
         held = ratio <= 1 + LOSS_LIMIT
         natively, ours = (" ".join(f"{step_us:.1f}" for step_us in medians[mode]) for mode in ("native", "observed"))
