@@ -6,7 +6,7 @@ use super::check;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueParameters {
-    /// Hardware queues for copies to the device (facts 4: 4).
+    /// Hardware queues for copies to the device (facts 4: 4). A layer counts them by CUDA's variables, and not by this.
     pub h2d: u32,
     /// Hardware queues for copies to the host (facts 4: 4).
     pub d2h: u32,
