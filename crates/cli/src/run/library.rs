@@ -147,7 +147,7 @@ mod tests {
             let error = find(Some(path), None, None).unwrap_err().to_string();
             assert!(error.contains("--library FILE") && error.contains(path.to_str().unwrap()), "{error}");
         }
-        let nowhere = find(None, None, Some(&folder.path().join("overtake"))).unwrap_err().to_string();
+        let nowhere = find(None, None, Some(&folder.path().join("bin/overtake"))).unwrap_err().to_string();
         assert!(nowhere.contains("cargo drop-in") && nowhere.contains("../lib"), "{nowhere}");
     }
 
