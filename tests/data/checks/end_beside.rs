@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hal::{Code, Driver, Host, Nanos};
 use overtake::buffer::PinnedBuffer;
 use overtake::data::{Array, ArrayOptions, Location, Sum, Use, Writes, discard, read, read_write, reduce, write};
+use overtake::task::More;
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -301,4 +302,28 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         has(bed, adopted, if doubles { 4.0 } else { 2.0 })?;
     }
     Ok(())
+}
+
+/// One result of a reduction cannot be combined: the next one is, and the next end brings both.
+pub fn combines_what_can_be(rig: &Rig) -> Outcome {
+    const MANY: usize = 1 << 24;
+    let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
+    let adopted = bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, MANY)?)?;
+    adopted.overwrite()?.fill(1.0);
+    let all_but_one = reduce(&adopted, Sum).part(0..MANY - 1);
+    bed.arrays.launch("adds nothing", (all_but_one,), |_, _| Ok(More::Done)).submit()?;
+    let adds = bed.arrays.host("adds", (reduce(&adopted, Sum).part(MANY - 1..MANY),), |(sum,)| {
+        sum[0] += 1.0;
+        Ok(())
+    });
+    adds.submit()?;
+    bed.arrays.wait()?;
+    faulty.refuse(&["host_alloc"]);
+    contains(bed.arrays.clone().finish(), INJECTED)?;
+    same("partial results that are combined", &bed.arrays.statistics().combined, &1)?;
+    faulty.refuse(&[]);
+    bed.arrays.clone().finish()?;
+    same("the values", &[adopted.read()?[0], adopted.read()?[MANY - 1]], &[1.0, 2.0])
 }
