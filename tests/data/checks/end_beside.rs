@@ -356,12 +356,7 @@ pub fn is_told_by_a_thread_that_waits(rig: &Rig) -> Outcome {
         bed.arrays.clone().finish()?;
         reader.wait()
     };
-    let waits = |host: &dyn Host| {
-        let told = array.change().map(drop);
-        host.sleep(Nanos::ZERO);
-        Ok(told)
-    };
-    let (told, ended) = with_another(rig, waits, ends);
+    let (told, ended) = with_another(rig, |_| Ok(array.change().map(drop)), ends);
     ended?;
     contains(told?, "have them before, or end the access")
 }
