@@ -66,18 +66,36 @@ impl Claim {
         !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
     }
 
-    /// The access ends without the program having had its bytes. Those that come stay as they are, so its node is
-    /// released. Those that do not come were not overwritten, so that is given up, for this reason.
-    pub(super) fn leaves(&self, held: &mut Held<'_>, node: &Handle, reason: Reason) -> Result<(), Refused> {
-        let is_given_up = self.mode == Mode::Discard;
-        if is_given_up {
+    /// Whether bytes have contents from this use on alone: it overwrites them, or they were never written. Asked with
+    /// the dispatcher's lock held, before it is noted.
+    pub(super) fn makes_contents(&self, place: Location) -> bool {
+        let is_unwritten = || self.record.needs(&self.bytes, place).is_unwritten;
+        self.mode == Mode::Discard || (self.mode == Mode::Write && is_unwritten())
+    }
+
+    /// The access ends without the program having had its bytes. Those that were there stay as they are, so its node is
+    /// released. If it was to make their contents ([`Claim::makes_contents`]) that is given up, for this reason.
+    pub(super) fn leaves(
+        &self,
+        held: &mut Held<'_>,
+        node: &Handle,
+        makes_contents: bool,
+        reason: Reason,
+    ) -> Result<(), Refused> {
+        if makes_contents {
             held.give_up(node.node(), reason);
             held.collect();
         }
+        self.thaw(node);
         if self.mode.is_write() {
             hal::locks::lock(&self.record.state).validity.withdraws(&self.bytes, &Node(node.clone()), Node::progress);
         }
-        if is_given_up { Ok(()) } else { held.graph().release(node.node()) }
+        if makes_contents { Ok(()) } else { held.graph().release(node.node()) }
+    }
+
+    /// The bytes are not frozen by this node any more, if they were.
+    pub(super) fn thaw(&self, node: &Handle) {
+        hal::locks::lock(&self.record.state).frozen.retain(|(by, _)| !by.is_same(node));
     }
 
     /// Whether the bytes that are there before matter. What is only written of a token leaves nothing as it was.
@@ -92,7 +110,7 @@ impl Claim {
 
     /// Whether it would write bytes that are frozen.
     pub(super) fn is_frozen(&self, state: &State) -> bool {
-        self.mode.is_write() && state.frozen.iter().any(|frozen| overlap(frozen, &self.bytes))
+        self.mode.is_write() && state.frozen.iter().any(|(_, frozen)| overlap(frozen, &self.bytes))
     }
 
     /// Whether bytes that were never written are an error. A use that only writes may leave them so.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use graph::{Access, Location, Mode, Priority, Refused, Stage};
+use graph::{Access, Location, Mode, NodeId, Priority, Refused, Stage};
 use hal::{Code, Nanos, Wait};
 use overtake_tasks::task::{Error, Handle, Reason};
 use overtake_tasks::within::Held;
@@ -126,7 +126,10 @@ impl Store {
 
     fn try_write_back(&self, record: &Arc<Record>, home: Location, transfers: &mut Vec<Handle>) -> Result<(), Error> {
         let shared = self.tasks.within();
-        let mut is_open = self.combine_before(record)?;
+        let combined = self.combine_before(record, transfers);
+        if let Err(Error::Refused(Refused::WouldBlock)) = combined {
+            return combined;
+        }
         if record.is_beyond(&hal::locks::lock(&record.state), home) {
             record.ensure(Location::Host)?;
         }
@@ -134,52 +137,44 @@ impl Store {
         let mut held = order.enter(shared)?;
         let mut needs = record.needs(&(0..record.bytes), home);
         transfers.extend(needs.arrivals.iter().map(|transfer| transfer.0.clone()));
-        let all = needs.fetches.len();
-        needs.fetches.retain(|it| !self.is_behind_own(&mut held, record, &it.bytes, Mode::Read, &it.after));
-        is_open |= needs.fetches.len() < all;
+        let (all, behind) = (needs.fetches.len(), self.behind_own(&mut held));
+        needs.fetches.retain(|it| !record.is_among(&behind, &mut held, &it.bytes, Mode::Read, &it.after));
+        let is_open = needs.fetches.len() < all;
         let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
         drop(order);
         shared.pump(held);
         transfers.extend(fetched?);
-        let refused = || Error::Refused(Refused::Data { task: "write back".to_owned(), fault: OPEN });
-        if is_open { Err(refused()) } else { Ok(()) }
+        combined.and(if is_open { Err(open()) } else { Ok(()) })
     }
 
     /// Combines the results of reductions with the bytes, but for those that would wait for an access of this thread.
-    /// Returns whether results stay away: these, or those of a section.
-    fn combine_before(&self, record: &Arc<Record>) -> Result<bool, Error> {
+    /// Returns the first error, also where results stay away: these, or those of a section. Where the dispatcher is
+    /// full it goes no further.
+    fn combine_before(&self, record: &Arc<Record>, transfers: &mut Vec<Handle>) -> Result<(), Error> {
         let shared = self.tasks.within();
         let partials = hal::locks::lock(&record.state).partials.clone();
         let mut held = shared.enter()?;
-        let mut is_open = self.guards.have_lent(&mut held, record.data);
-        let is_behind = |it: &Partial| self.is_behind_own(&mut held, record, &it.bytes, Mode::ReadWrite, &[]);
+        let (is_lent, own) = (self.guards.have_lent(&mut held, record.data), self.behind_own(&mut held));
+        let is_behind = |it: &Partial| record.is_among(&own, &mut held, &it.bytes, Mode::ReadWrite, &[]);
         let (behind, before): (Vec<_>, Vec<_>) = partials.into_iter().partition(is_behind);
         shared.pump(held);
-        is_open |= !behind.is_empty();
-        before.iter().try_for_each(|partial| record.combine(partial, "write back", Priority::LOWEST))?;
-        Ok(is_open)
+        let mut combined = if is_lent || !behind.is_empty() { Err(open()) } else { Ok(()) };
+        for partial in before {
+            match record.combine(&partial, "write back", Priority::LOWEST) {
+                Ok(task) => transfers.extend(task),
+                Err(Error::Refused(Refused::WouldBlock)) => return Err(Refused::WouldBlock.into()),
+                Err(error) => combined = combined.and(Err(error)),
+            }
+        }
+        combined
     }
 
-    /// Whether a task that uses these bytes so, and needs these, would wait for an access that this thread has open: in
-    /// vain.
-    fn is_behind_own(
-        &self,
-        held: &mut Held<'_>,
-        record: &Record,
-        bytes: &Range<u64>,
-        mode: Mode,
-        after: &[Node],
-    ) -> bool {
+    /// The accesses that this thread has open, and all that waits for them: in vain.
+    fn behind_own(&self, held: &mut Held<'_>) -> BTreeSet<NodeId> {
         let own = self.guards.own_nodes(held);
-        if own.is_empty() {
-            return false;
-        }
-        let after: Vec<_> = after.iter().map(|node| node.0.node()).collect();
-        let access = Access { data: record.data, range: Some(bytes.clone()), mode };
-        let before = held.graph().would_follow(&after, &[access]).unwrap_or_default();
         let mut behind = held.graph().all_behind(own.iter().copied());
         behind.extend(own);
-        before.iter().any(|node| behind.contains(node))
+        behind
     }
 
     /// Waits until no task is left but those of open guards.
@@ -213,7 +208,29 @@ fn are_home(adopted: &[(Arc<Record>, Location)], transfers: &[Handle]) -> Result
         .try_for_each(|transfer| transfer.outcome().unwrap_or_else(|| Err(Error::Stuck { task: transfer.name() })))
 }
 
+fn open() -> Error {
+    Error::Refused(Refused::Data { task: "write back".to_owned(), fault: OPEN })
+}
+
 impl Record {
+    /// Whether a task that uses these bytes so, and needs these, would come behind one of `nodes`.
+    fn is_among(
+        &self,
+        nodes: &BTreeSet<NodeId>,
+        held: &mut Held<'_>,
+        bytes: &Range<u64>,
+        mode: Mode,
+        after: &[Node],
+    ) -> bool {
+        if nodes.is_empty() {
+            return false;
+        }
+        let after: Vec<_> = after.iter().map(|node| node.0.node()).collect();
+        let access = Access { data: self.data, range: Some(bytes.clone()), mode };
+        let before = held.graph().would_follow(&after, &[access]).unwrap_or_default();
+        before.iter().any(|node| nodes.contains(node))
+    }
+
     /// Whether bytes are not there, nor on their way to there, though they are elsewhere.
     fn lacks_at(&self, place: Location) -> bool {
         self.store.tasks.within().enter().is_ok_and(|_held| !self.needs(&(0..self.bytes), place).fetches.is_empty())
@@ -233,5 +250,34 @@ impl Record {
         let is_combined = hal::locks::lock(&self.state).partials.is_empty();
         let is_settled = needs.arrivals.is_empty() && needs.writers.is_empty() && needs.lost.is_none();
         Ok(is_combined && needs.fetches.is_empty() && is_settled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use copies::{Options, Overtake};
+    use overtake_memory::buffer::PinnedBuffer;
+    use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
+
+    use super::*;
+    use crate::{ArrayOptions, Arrays, Sum, reduce};
+
+    /// Also where no copy follows, because the bytes are at home.
+    #[test]
+    fn results_are_not_home_before_they_are_combined() {
+        let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
+        let adopted = arrays.adopt(PinnedBuffer::<u32>::new(&overtake, 1).unwrap()).unwrap();
+        let adds = arrays.host("adds", (reduce(&adopted, Sum),), |_| Ok(())).held().submit().unwrap();
+        let store = &adopted.record.store;
+        let all = store.adopted();
+        let (transfers, written) = store.write_all_back(&all);
+        written.unwrap();
+        assert!(matches!(are_home(&all, &transfers), Err(Error::Stuck { .. })));
+        adds.release().unwrap();
+        arrays.wait().unwrap();
+        are_home(&all, &transfers).unwrap();
     }
 }

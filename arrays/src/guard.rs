@@ -25,9 +25,10 @@ pub(super) struct Hold {
     pub place: Place,
     /// It ends when the bytes are there.
     there: Handle,
-    /// The node that later tasks wait for. Dropping this releases it, or gives it up if the program was to overwrite
-    /// the bytes and never had them.
+    /// The node that later tasks wait for. Dropping this releases it, or gives it up if the program was to make the
+    /// contents and never had the bytes.
     node: Handle,
+    makes_contents: bool,
     /// Among those that are open.
     number: u64,
     has_come: AtomicBool,
@@ -42,8 +43,7 @@ pub(super) struct Hold {
 pub(super) type InThread = PhantomData<MutexGuard<'static, ()>>;
 
 /// Why the end of the arrays has left an access.
-const LEFT: &str =
-    "its arrays were dropped before the program had its elements: end the access before, or ask for them";
+const LEFT: &str = "its arrays were dropped before the program had its elements: have them before, or end the access";
 
 fn name_of(claim: &Claim, at: Location) -> &'static str {
     match (at, claim.mode.is_write()) {
@@ -98,23 +98,25 @@ impl Hold {
         let appended = access.transfers(&mut held, rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
-            let node = access.append(&mut held, store.tasks.join(name).held(), &[there.clone()])?;
+            let makes_contents = claims[0].makes_contents(at);
+            let node = access.append(&mut held, store.tasks.join(name).held(), std::slice::from_ref(&there))?;
             access.note_behind(&node);
-            let asked: Option<Box<dyn Asked>> = Some(Box::new(Unasked::of(&claims[0], at, &there)));
+            let asked: Option<Box<dyn Asked>> = Some(Box::new(Unasked::of(&claims[0], at, &there, makes_contents)));
             let number = store.guards.add(Open { stays, asked, ..Open::new(&node) });
             let is_frozen = at != Location::Host && !claims[0].mode.is_write();
             if is_frozen {
-                hal::locks::lock(&claims[0].record.state).frozen.push(claims[0].bytes.clone());
+                hal::locks::lock(&claims[0].record.state).frozen.push((node.clone(), claims[0].bytes.clone()));
             }
-            Ok((there, node, number, is_frozen))
+            Ok((there, node, makes_contents, number, is_frozen))
         });
         held.rank_others_as(None);
         drop(order);
         shared.pump(held);
-        let (there, node, number, is_frozen) = appended?;
+        let (there, node, makes_contents, number, is_frozen) = appended?;
         let Memory { addresses, kept: _kept } = memory;
         let (place, [claim]) = (Place { start: addresses[0], elements }, claims);
-        Ok(Hold { place, there, node, number, has_come: AtomicBool::new(false), is_frozen, claim, _kept })
+        let has_come = AtomicBool::new(false);
+        Ok(Hold { place, there, node, makes_contents, number, has_come, is_frozen, claim, _kept })
     }
 
     /// The task that ends when the bytes are there.
@@ -130,6 +132,7 @@ impl Hold {
         let shared = store.tasks.within();
         shared.may_enter()?;
         match self.there.outcome() {
+            None if store.guards.is_left(self.number) => return Err(self.left()),
             None => return Ok(None),
             Some(there) => there?,
         }
@@ -154,7 +157,7 @@ impl Hold {
     fn leave(&self) -> Result<(), Error> {
         let shared = self.claim.record.store.tasks.within();
         let mut held = shared.enter()?;
-        let left = self.claim.leaves(&mut held, &self.node, Reason::Cancelled);
+        let left = self.claim.leaves(&mut held, &self.node, self.makes_contents, Reason::Cancelled);
         shared.pump(held);
         Ok(left?)
     }
@@ -165,24 +168,26 @@ struct Unasked {
     there: Handle,
     /// It is to write adopted memory, which would not get its results behind it.
     keeps_back: bool,
+    makes_contents: bool,
     claim: Claim,
 }
 
 impl Unasked {
-    fn of(claim: &Claim, at: Location, there: &Handle) -> Unasked {
+    fn of(claim: &Claim, at: Location, there: &Handle, makes_contents: bool) -> Unasked {
         let home = hal::locks::lock(&claim.record.state).home().filter(|_| claim.mode.is_write());
         let keeps_back = home.is_some_and(|home| home != at || claim.mode == Mode::Discard);
-        Unasked { there: there.clone(), keeps_back, claim: claim.clone() }
+        Unasked { there: there.clone(), keeps_back, makes_contents, claim: claim.clone() }
     }
 }
 
 impl Asked for Unasked {
     fn is_in_the_way(&self) -> bool {
-        self.keeps_back || self.there.has_failed() || self.claim.record.has_partials.load(Ordering::Relaxed)
+        // With the dispatcher's lock held its list keeps it: no record goes here.
+        self.keeps_back || self.there.has_failed() || self.claim.record.partial_before(&self.claim).is_some()
     }
 
     fn leave(&self, held: &mut Held<'_>, node: &Handle) {
-        let left = self.claim.leaves(held, node, Reason::Returned(LEFT.to_owned()));
+        let left = self.claim.leaves(held, node, self.makes_contents, Reason::Returned(LEFT.to_owned()));
         debug_assert!(left.is_ok(), "it is held: {left:?}");
     }
 }
@@ -194,9 +199,7 @@ impl Drop for Hold {
         }
         // It goes first: a task that is submitted then comes after the hold.
         if self.is_frozen {
-            let frozen = &mut hal::locks::lock(&self.claim.record.state).frozen;
-            let place = frozen.iter().position(|bytes| *bytes == self.claim.bytes);
-            place.map(|place| frozen.swap_remove(place));
+            self.claim.thaw(&self.node);
         }
         let left = if self.has_come.load(Ordering::Acquire) { self.node.release() } else { self.leave() };
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.

@@ -75,6 +75,11 @@ impl Guards {
         })
     }
 
+    /// Whether the end of the arrays has left it.
+    pub fn is_left(&self, number: u64) -> bool {
+        hal::locks::lock(&self.0).get(&number).is_some_and(|open| open.is_left)
+    }
+
     /// Those that the end of the arrays leaves: the program has never had their bytes, so nothing is lost. With that
     /// lock held too; what it returns is dropped without it.
     pub fn leave_asked(&self, held: &mut Held<'_>) -> Vec<(Handle, Box<dyn Asked>)> {

@@ -54,8 +54,8 @@ pub(super) struct State {
     pub host: Option<HostMemory>,
     /// One for each device.
     pub devices: Vec<Option<Arc<Resident>>>,
-    /// Bytes that no task may write.
-    pub frozen: Vec<Range<u64>>,
+    /// Bytes that no task may write, and the node that keeps them so.
+    pub frozen: Vec<(Handle, Range<u64>)>,
     /// Results of reductions that have not been combined with its bytes.
     pub partials: Vec<Partial>,
     /// The number of its last use.

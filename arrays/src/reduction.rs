@@ -155,15 +155,20 @@ impl Record {
         Ok(())
     }
 
-    /// Combines a result with the bytes, by a task of the host, if no other thread has done so.
-    pub(super) fn combine(self: &Arc<Record>, partial: &Partial, name: &str, priority: Priority) -> Result<(), Error> {
+    /// Combines a result with the bytes, by a task of the host, which it returns, if no other thread has done so.
+    pub(super) fn combine(
+        self: &Arc<Record>,
+        partial: &Partial,
+        name: &str,
+        priority: Priority,
+    ) -> Result<Option<Handle>, Error> {
         let (store, name, reducer) = (&self.store, format!("{name}: combine"), partial.reducer);
         let target = Claim::of(Arc::clone(self), partial.bytes.clone(), Mode::ReadWrite);
         let claims = [target, Claim::whole(Arc::clone(&partial.record), Mode::Read)];
         let submission = Submission::of(store, &name, priority, Location::Host, &claims);
         let begun = submission.begin()?;
         if !self.has_partial(&partial.record) {
-            return Ok(());
+            return Ok(None);
         }
         let elements = partial.record.bytes as usize;
         let describe = |Memory { addresses, kept }| {
@@ -178,12 +183,12 @@ impl Record {
         };
         let is_other = |other: &Partial| !Arc::ptr_eq(&other.record, &partial.record);
         let forget = || self.change_partials(|partials| partials.retain(is_other));
-        submission.submit(begun, describe, forget)?;
+        let combined = submission.submit(begun, describe, forget)?;
         let is_of_device = matches!(partial.place, Location::Device(_));
         let mut counts = hal::locks::lock(&store.counts);
         counts.combined += 1;
         counts.combined_bytes += if is_of_device { partial.record.bytes } else { 0 };
-        Ok(())
+        Ok(Some(combined))
     }
 }
 
@@ -248,7 +253,8 @@ mod tests {
         add.submit().unwrap();
         let (record, reader) = (&array.record, Claim::whole(Arc::clone(&array.record), Mode::Read));
         let found = [(); 2].map(|()| record.partial_before(&reader).unwrap());
-        found.iter().for_each(|partial| record.combine(partial, "reads", Priority::LOWEST).unwrap());
+        let combined = found.map(|partial| record.combine(&partial, "reads", Priority::LOWEST).unwrap().is_some());
+        assert_eq!(combined, [true, false]);
         assert_eq!(array.read().unwrap().to_vec(), [6]);
         assert_eq!(arrays.statistics().combined, 1);
     }

@@ -166,11 +166,11 @@ impl Section {
         }
         drop(begun);
         begin.store.tasks.within().pump(held);
-        appended?;
+        let node = appended?;
         for (claim, record) in asked.claims.iter().zip(&self.lent) {
             let mut state = hal::locks::lock(&record.state);
             match claim.mode {
-                Mode::Read => state.frozen.push(0..record.bytes),
+                Mode::Read => state.frozen.push((node.clone(), 0..record.bytes)),
                 Mode::Discard => state.validity = Validity::new(record.bytes, None),
                 _ => {}
             }

@@ -125,9 +125,9 @@ impl<'a, R: Right> Use<'a, R> {
     /// The longest wait of an access, in the host's time: of [`Use::open`], [`Use::freeze`] and [`Use::lend`] for the
     /// elements, and of the last two and [`Use::to_device`] for room on a full device. They fail with
     /// [`Error::TimedOut`] then, and the array is as it was. Later uses still come after all that the access came
-    /// after; computations that were submitted meanwhile, and need what a [`discard`] was going to write, were not run.
-    /// By default an access waits for its elements as long as it takes, and for room for 60 s. Computations have a
-    /// timeout of their own ([`crate::Computation::submit_within`]).
+    /// after; computations that were submitted meanwhile, and need what a [`discard`] was going to write, or elements
+    /// that were never written, were not run. By default an access waits for its elements as long as it takes, and for
+    /// room for 60 s. Computations have a timeout of their own ([`crate::Computation::submit_within`]).
     pub fn within(mut self, span: Duration) -> Use<'a, R> {
         self.within = Some(span);
         self

@@ -258,7 +258,7 @@ mod tests {
     use std::num::NonZeroU32;
     use std::pin::{Pin, pin};
     use std::sync::Barrier;
-    use std::task::{Context, Poll, Waker};
+    use std::task::{Context, Poll, Wake, Waker};
 
     use copies::{Options, Overtake};
     use overtake_tasks::dispatch::{DispatchOptions, Dispatcher};
@@ -329,8 +329,31 @@ mod tests {
         Box::pin(async { consumer.wait_async::<Alone>().await.map(drop) })
     }
 
-    fn poll(waiting: &mut Waiting<'_>) -> Poll<Result<(), Error>> {
-        waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    fn poll(waiting: &mut Waiting<'_>, waker: &Waker) -> Poll<Result<(), Error>> {
+        waiting.as_mut().poll(&mut Context::from_waker(waker))
+    }
+
+    /// As a waker, of which each place in a line keeps a clone.
+    struct Silent;
+
+    impl Wake for Silent {
+        fn wake(self: Arc<Silent>) {}
+    }
+
+    fn is_in_line(waiting: &mut Waiting<'_>, silent: &Arc<Silent>) -> bool {
+        let before = Arc::strong_count(silent);
+        let is_pending = poll(waiting, &Waker::from(Arc::clone(silent))).is_pending();
+        is_pending && Arc::strong_count(silent) > before
+    }
+
+    /// The waits are refused, and go without the locks of their lines.
+    fn stay_in_line(begun: Vec<Waiting<'_>>, silent: &Arc<Silent>) -> Outcome {
+        let before = Arc::strong_count(silent);
+        for mut waiting in begun {
+            ensure!(matches!(poll(&mut waiting, Waker::noop()), Poll::Ready(told) if is_forked(&told)), "it waits on");
+        }
+        ensure!(Arc::strong_count(silent) == before, "a wait has left its line");
+        Ok(())
     }
 
     /// A frame of the producer's that is due when its tasks have ended, with a place of the admission.
@@ -380,7 +403,8 @@ mod tests {
         c7.wait::<Alone>().unwrap().release().unwrap();
         // For a stage, for a frame, and for a place of the admission.
         let mut begun = vec![acquiring(&mut p6), waiting(&mut c7), waiting(&mut c8)];
-        assert!(begun.iter_mut().all(|waiting| poll(waiting).is_pending()));
+        let silent = Arc::new(Silent);
+        assert!(begun.iter_mut().all(|waiting| is_in_line(waiting, &silent)));
         let (mut all, all_shared) = (Some((owed, (p4, c4), (p5, c5))), [&one, &two, &three, &four, &five]);
         let body = || {
             let ((filling, mut filled), (mut other, released)) = in_hand.take().expect("they are there");
@@ -390,9 +414,7 @@ mod tests {
             other.captured_at(Nanos::ZERO);
             ensure!(is_forked(&filling.commit()) && is_forked(&released.release()), "a frame has gone");
             drop((filled, other, owed));
-            for mut waiting in std::mem::take(&mut begun) {
-                ensure!(matches!(poll(&mut waiting), Poll::Ready(told) if is_forked(&told)), "it waits on");
-            }
+            stay_in_line(std::mem::take(&mut begun), &silent)?;
             are_left(&four, fourth.0, fourth.1)?;
             are_left(&five, fifth.0, fifth.1)?;
             ensure!(admission.try_admit().is_none(), "a place has been given back");

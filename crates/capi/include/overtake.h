@@ -2319,8 +2319,9 @@ int overtake_array_open(struct overtake_array *array,
  * Waits until the elements of an access are there, for timeout_ns at most or OVERTAKE_FOR_EVER, and writes the address
  * of the first to `memory`: null if the time is over, and the access may be waited for again. One that is closed
  * before leaves the array as it was; computations that were submitted after it, and need what OVERTAKE_USE_DISCARD was
- * going to write, end with OVERTAKE_ERROR_TASK_NOT_RUN then. If `memory` is null the call only waits, and fails with
- * OVERTAKE_ERROR_TIMEOUT if the time is over: until the address has been asked for, the array is as it was.
+ * going to write, or elements that were never written, end with OVERTAKE_ERROR_TASK_NOT_RUN then. If `memory` is null
+ * the call only waits, and fails with OVERTAKE_ERROR_TIMEOUT if the time is over: until the address has been asked
+ * for, the array is as it was.
  *
  * Threads: any; in the function of a task with a timeout of 0 only.
  *

@@ -70,6 +70,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, faulty: &Arc<Faulty>, options: &Options, nth: 
     program(rig, &mut lanes, spin)?;
     let calls = faulty.calls();
     faulty.fail(0);
+    ensure!(nth == 0 || faulty.failed().is_some(), "call {nth} was never made");
     let at = |failure: Failure| Failure::from_text(format!("call {nth} ({:?}) failed: {failure}", faulty.failed()));
     after(rig, &overtake, &mut lanes).map_err(at)?;
     let statistics = overtake.statistics();

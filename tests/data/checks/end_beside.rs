@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hal::{Code, Driver, Host, Nanos};
 use overtake::buffer::PinnedBuffer;
 use overtake::data::{Array, ArrayOptions, Location, Sum, Use, Writes, discard, read, read_write, reduce, write};
+use overtake::task::More;
 
 use crate::bed::{self, Bed};
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -267,13 +268,17 @@ pub fn waits_once_for_what_does_not_end(rig: &Rig) -> Outcome {
     faulty.refuse(&["copy_dtoh_async", "launch"]);
     let access = read_write(&adopted).open_at(Location::Host)?;
     ensure!(access.there().wait().is_err(), "its elements do not come");
+    let waits = read_write(&other).open_at(Location::Host)?;
+    let reader = read(&other).open_at(Location::Host)?;
     let begun = rig.driver().host().now();
     let ended = bed.arrays.clone().finish();
     let waited = rig.driver().host().now().since(begun);
     faulty.refuse(&[]);
     ensure!(ended.is_err(), "a task has not ended");
     ensure!(waited < Nanos::from_ms(100_000), "it has waited for {waited}");
-    drop(access);
+    let told = waits.address().err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(told.contains("before the program had its elements"), "it is left, and asks in vain: {told:?}");
+    drop((access, waits, reader));
     never.release()?;
     Ok(behind.wait()?)
 }
@@ -301,4 +306,81 @@ pub fn leaves_those_behind_an_access(rig: &Rig) -> Outcome {
         has(bed, adopted, if doubles { 4.0 } else { 2.0 })?;
     }
     Ok(())
+}
+
+/// What needs elements that were never written does not run, if the end leaves the access that was to write them.
+pub fn runs_nothing_without_contents(rig: &Rig) -> Outcome {
+    for at in [Location::Host, Location::Device(0)] {
+        let bed = bed::open(rig)?;
+        let (array, copy) = (bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        let access = write(&array).open_at(at)?;
+        let reader = bed.arrays.launch("reads", (read(&array), discard(&copy)), |_, _| Ok(More::Done)).submit()?;
+        bed.arrays.clone().finish()?;
+        let told = reader.wait().err().map(|error| error.to_string()).unwrap_or_default();
+        ensure!(told.contains("before the program had its elements"), "the reader of nothing has {told:?}");
+        ensure!(access.address().is_err(), "it is left");
+        drop(access);
+        ensure!(read(&array).open().is_err(), "no element was ever written");
+    }
+    Ok(())
+}
+
+/// Elements that have not come are not frozen any more once the end has left their access.
+pub fn thaws_what_it_leaves(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let array = bed.arrays.array::<f32>(&[COUNT])?;
+    let fails = bed.arrays.launch("broken", (discard(&array),), |_, _| Err("no luck".into())).held().submit()?;
+    let (access, other) = (read(&array).open_at(Location::Device(0))?, read(&array).open_at(Location::Device(0))?);
+    fails.release()?;
+    ensure!(access.there().wait().is_err() && other.there().wait().is_err(), "it has failed");
+    let fills = || bed.arrays.launch("fills", (discard(&array),), |_, _| Ok(More::Done)).submit();
+    ensure!(fills().is_err(), "the elements are frozen");
+    bed.arrays.clone().finish()?;
+    fills()?.wait()?;
+    let frozen = read(&array).freeze(0)?;
+    drop((access, other));
+    ensure!(fills().is_err(), "they are frozen again, by another access");
+    drop(frozen);
+    Ok(())
+}
+
+/// A thread that waits for its elements meanwhile is told why it does not get them.
+pub fn is_told_by_a_thread_that_waits(rig: &Rig) -> Outcome {
+    let (bed, host) = (bed::open(rig)?, rig.driver().host());
+    let array = bed.arrays.array_of(&[1.0_f32; COUNT])?;
+    let slow = bed.arrays.launch("slow", (read_write(&array),), |_, _| Ok(More::Done)).held().submit()?;
+    let ends = || {
+        host.sleep(Nanos::from_ms(1));
+        let reader = bed.arrays.launch("reads", (read(&array),), |_, _| Ok(More::Done)).submit()?;
+        slow.release()?;
+        bed.arrays.clone().finish()?;
+        reader.wait()
+    };
+    let (told, ended) = with_another(rig, |_| Ok(array.change().map(drop)), ends);
+    ended?;
+    contains(told?, "have them before, or end the access")
+}
+
+/// One result of a reduction cannot be combined: the next one is, and the next end brings both.
+pub fn combines_what_can_be(rig: &Rig) -> Outcome {
+    const MANY: usize = 1 << 24;
+    let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
+    let adopted = bed.arrays.adopt(PinnedBuffer::<f32>::new(&bed.overtake, MANY)?)?;
+    adopted.overwrite()?.fill(1.0);
+    let all_but_one = reduce(&adopted, Sum).part(0..MANY - 1);
+    bed.arrays.launch("adds nothing", (all_but_one,), |_, _| Ok(More::Done)).submit()?;
+    let adds = bed.arrays.host("adds", (reduce(&adopted, Sum).part(MANY - 1..MANY),), |(sum,)| {
+        sum[0] += 1.0;
+        Ok(())
+    });
+    adds.submit()?;
+    bed.arrays.wait()?;
+    faulty.refuse(&["host_alloc"]);
+    contains(bed.arrays.clone().finish(), INJECTED)?;
+    same("partial results that are combined", &bed.arrays.statistics().combined, &1)?;
+    faulty.refuse(&[]);
+    bed.arrays.clone().finish()?;
+    same("the values", &[adopted.read()?[0], adopted.read()?[MANY - 1]], &[1.0, 2.0])
 }

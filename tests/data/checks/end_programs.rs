@@ -40,6 +40,8 @@ struct Step<'a> {
     /// The program has its elements.
     is_asked: bool,
     is_overwrite: bool,
+    /// It writes where the array is not at home.
+    keeps_back: bool,
 }
 
 struct Program<'a> {
@@ -107,7 +109,8 @@ impl<'a> Program<'a> {
         let is_before =
             |step: &Step| step.access.is_some() && step.halves.start < halves.end && halves.start < step.halves.end;
         let behind = (0..self.steps.len()).filter(|at| is_before(&self.steps[*at])).collect();
-        self.steps.push(Step { halves, behind, is_lost, access, is_asked: false, is_overwrite });
+        let (is_asked, keeps_back) = (false, is_overwrite);
+        self.steps.push(Step { halves, behind, is_lost, access, is_asked, is_overwrite, keeps_back });
     }
 
     /// In this thread or in another one.
@@ -129,6 +132,10 @@ impl<'a> Program<'a> {
         })?;
         if let Ok(access) = access {
             self.push(halves, false, Some(access), way == 3);
+            let writes_elsewhere = way != 0 && at != Location::Host;
+            if let Some(step) = self.steps.last_mut() {
+                step.keeps_back |= writes_elsewhere;
+            }
         }
         Ok(())
     }
@@ -167,6 +174,19 @@ impl<'a> Program<'a> {
     }
 }
 
+/// An access that nothing waits for stays.
+fn are_left_alone(steps: &[Step<'_>], lost: &[bool; 2]) -> Outcome {
+    for (at, step) in steps.iter().enumerate() {
+        let has_behind = steps.iter().any(|other| other.behind.contains(&at));
+        let is_alone = !has_behind && !step.keeps_back && !lost[step.halves.clone()].contains(&true);
+        if let Some(access) = step.access.as_ref().filter(|_| is_alone) {
+            let told = access.address();
+            ensure!(told.is_ok(), "step {at} is left, though nothing waits for it: {told:?}");
+        }
+    }
+    Ok(())
+}
+
 /// Runs a program. Returns the halves that had to come home, and whether the end was without an error.
 fn run(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Result<([bool; 2], bool), Failure> {
     let (mut prng, host) = (Prng::new(seed), rig.driver().host());
@@ -192,6 +212,7 @@ fn run(rig: &Rig, overtake: &Arc<Overtake>, seed: u64) -> Result<([bool; 2], boo
         let is_there = seen == values[half] || (ended.is_err() && lost[half]);
         ensure!(is_there, "half {half} has {seen}, and not {}, and the end was {ended:?}", values[half]);
     }
+    are_left_alone(&steps, &lost)?;
     drop(steps);
     drop(dispatcher);
     Ok((lost.map(|lost| !lost), ended.is_ok()))

@@ -20,11 +20,13 @@ struct Known<'a> {
     arrays: &'a Arrays,
     array: &'a Array<f32>,
     value: Option<f32>,
+    /// Computations may fail.
+    may_fail: bool,
 }
 
 impl Known<'_> {
     fn step(&mut self, prng: &mut Prng) -> Outcome {
-        match (prng.below(6), self.value) {
+        match (prng.below(8), self.value) {
             (0, _) => {
                 let value = prng.below(100) as f32;
                 self.array.overwrite()?.fill(value);
@@ -36,6 +38,7 @@ impl Known<'_> {
             }
             (2, Some(_)) => drop(self.stays_on_the_device()?),
             (3, _) => self.never_asks(prng)?,
+            (5 | 6, _) if self.may_fail => self.has_a_reader_behind(prng)?,
             (4, Some(_)) => self.comes_too_late(prng)?,
             _ => self.is_as_known(prng)?,
         }
@@ -77,6 +80,27 @@ impl Known<'_> {
         Ok(())
     }
 
+    /// It fails if it needs what the access was going to write: all, or elements that have no contents yet.
+    fn has_a_reader_behind(&mut self, prng: &mut Prng) -> Outcome {
+        let at = if prng.below(2) == 0 { Location::Host } else { Location::Device(0) };
+        let overwrites = prng.below(2) == 0;
+        let access = if overwrites { discard(self.array) } else { write(self.array) }.open_at(at)?;
+        let fails = overwrites || self.value.is_none();
+        let reader = self.arrays.launch("reads", (read(self.array),), |_, _| Ok(More::Done)).submit()?;
+        let next = (prng.below(2) == 0).then(|| prng.below(100) as f32);
+        if let Some(value) = next {
+            let fills = self.arrays.host("fills", (discard(self.array),), move |(all,)| {
+                all.fill(value);
+                Ok(())
+            });
+            fills.submit()?;
+        }
+        drop(access);
+        same("whether the reader behind it fails", &reader.wait().is_err(), &fails)?;
+        self.value = next.or(self.value);
+        Ok(())
+    }
+
     /// A reader or a writer holds it back.
     fn comes_too_late(&self, prng: &mut Prng) -> Outcome {
         let held = match prng.below(2) {
@@ -106,7 +130,8 @@ impl Known<'_> {
     fn end(&self, prng: &mut Prng) -> Outcome {
         self.is_as_known(prng)?;
         self.arrays.wait()?;
-        ensure!(self.arrays.failure().is_none(), "no computation has failed: {:?}", self.arrays.failure());
+        let failure = self.arrays.failure();
+        ensure!(self.may_fail || failure.is_none(), "no computation has failed: {failure:?}");
         Ok(())
     }
 }
@@ -117,7 +142,7 @@ pub fn change_nothing(rig: &Rig) -> Outcome {
     for seed in 0..PROGRAMS {
         let array = bed.arrays.array(&[COUNT])?;
         let (mut prng, arrays) = (Prng::new(seed), &bed.arrays);
-        let mut known = Known { arrays, array: &array, value: None };
+        let mut known = Known { arrays, array: &array, value: None, may_fail: true };
         let ended = (0..STEPS).try_for_each(|_| known.step(&mut prng)).and_then(|()| known.end(&mut prng));
         ended.map_err(|error| Failure::new(format_args!("program {seed}: {error}")))?;
     }
@@ -131,14 +156,14 @@ pub fn change_nothing_in_a_section(rig: &Rig) -> Outcome {
         let lent = bed.arrays.array_of(&[3.0; COUNT])?;
         let (section, (array,)) = bed.arrays.section("inside", (write(&lent),)).open()?;
         let mut prng = Prng::new(seed);
-        let mut known = Known { arrays: &section, array: &array, value: Some(3.0) };
+        let mut known = Known { arrays: &section, array: &array, value: Some(3.0), may_fail: false };
         let ended = (0..STEPS).try_for_each(|_| known.step(&mut prng)).and_then(|()| known.end(&mut prng));
         ended.map_err(|error| Failure::new(format_args!("program {seed}: {error}")))?;
         let value = known.value;
         let ended = section.end()?.wait();
         ensure!(ended.is_ok(), "program {seed}: the section has lost nothing: {ended:?}");
         drop(array);
-        Known { arrays: &bed.arrays, array: &lent, value }.is_as_known(&mut prng)?;
+        Known { arrays: &bed.arrays, array: &lent, value, may_fail: false }.is_as_known(&mut prng)?;
     }
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)

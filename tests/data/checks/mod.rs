@@ -57,7 +57,9 @@ pub const ALL: &[(&str, Check)] = table! { named;
         beside_a_section_that_is_lost;
     end_beside: is_told_of_what_an_access_would_hide brings_what_came_for_no_access is_told_of_what_does_not_come
         of_many waits_for_other_threads is_told_of_a_section_at_home is_told_of_reductions_behind_an_access
-        leaves_those_behind_an_access combines_what_no_access_keeps waits_once_for_what_does_not_end;
+        leaves_those_behind_an_access combines_what_no_access_keeps combines_what_can_be
+        waits_once_for_what_does_not_end runs_nothing_without_contents thaws_what_it_leaves
+        is_told_by_a_thread_that_waits;
     end_programs: bring_all_that_can_come;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;

@@ -158,6 +158,7 @@ fn once(
     bed.arrays.wait()?;
     let calls = faulty.calls();
     faulty.fail(0);
+    ensure!(nth == 0 || faulty.failed().is_some(), "call {nth} was never made");
     match (&result, faulty.failed()) {
         (Ok(sum), _) => same("the result", sum, &expected)?,
         (Err(error), Some(_)) => ensure!(error.to_string().contains(INJECTED), "{error}"),

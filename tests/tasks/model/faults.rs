@@ -109,6 +109,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, faulty: &Arc<Faulty>, then: Then, nth: u64) ->
     tasks.wait()?;
     let calls = faulty.calls();
     faulty.fail(0);
+    ensure!(nth == 0 || faulty.failed().is_some(), "call {nth} was never made");
     let is_back = rig.driver().context_current()?.is_none();
     ensure!(is_back || faulty.failed() == Some("context_set_current"), "the caller has another context now");
     rig.driver().context_set_current(Some(rig.context()))?;
@@ -185,6 +186,7 @@ fn open_once(gpu: &SoftGpu, rig: &Rig, faulty: &Arc<Faulty>, nth: u64) -> Result
     rig.driver().host().sleep(Nanos::from_ms(1));
     let calls = faulty.calls();
     faulty.fail(0);
+    ensure!(nth == 0 || faulty.failed().is_some(), "call {nth} was never made");
     match opened {
         Ok(dispatcher) => {
             scenario.submit(&Tasks::new(&dispatcher))?;
