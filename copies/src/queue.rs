@@ -243,6 +243,14 @@ impl CopyQueue {
         last
     }
 
+    /// Takes back what was queued since the last flush: it is not copied.
+    pub fn clear(&mut self) {
+        self.places.forget();
+        self.others.clear();
+        let batches = self.sides.iter_mut().filter_map(|side| std::mem::take(side).batch);
+        batches.for_each(|batch| self.batches.give(batch));
+    }
+
     /// # Safety
     /// As for [`CopyQueue::copy`].
     unsafe fn submit(&self, other: &Other) -> Result<CopyHandle> {

@@ -1312,7 +1312,8 @@ typedef void (*overtake_answering_callback)(struct overtake_lane *lane,
                                             int *answer);
 
 /**
- * The interpreter of a function, by its own functions. Each may be called on any thread.
+ * The interpreter of a function, by its own functions. Each may be called on any thread. It lives until the last
+ * function has been freed.
  */
 struct overtake_interpreter {
     /**
@@ -1321,7 +1322,7 @@ struct overtake_interpreter {
     void *(*state)(void);
     /**
      * Makes one, and waits for the interpreter's lock: PyGILState_Ensure. The library does not call it while the
-     * interpreter forks.
+     * interpreter forks (overtake_before_fork).
      */
     int (*enter)(void);
     /**
@@ -2069,16 +2070,17 @@ int overtake_template_free(struct overtake_template *template_);
 
 /**
  * The interpreter is about to fork: until overtake_after_fork no thread of the library enters it. Those that are at it
- * are waited for: call it without the interpreter's lock. Functions that run go on.
+ * are waited for: call it without the interpreter's lock. Functions that run go on. After a second threads enter all
+ * the same, as another hook of the fork may wait for the function of a task.
  *
- * Threads: any. In the child of a fork it does nothing.
+ * Threads: any.
  */
 int overtake_before_fork(void);
 
 /**
  * The interpreter has forked, or could not.
  *
- * Threads: that of overtake_before_fork. In the child of a fork it does nothing.
+ * Threads: that of overtake_before_fork. The child of the fork need not call it.
  */
 int overtake_after_fork(void);
 
@@ -2151,6 +2153,19 @@ int overtake_answer_launch_step(struct overtake_lane *lane, void *arguments, voi
  * As for overtake_answer_launch.
  */
 int overtake_answer_run_step(void *arguments, void *data);
+
+/**
+ * An overtake_log_callback, in the same way: `arguments` is the text of the message, and the place of the answer has
+ * its level.
+ *
+ * Threads: any; the library calls it.
+ *
+ * Demands:
+ * As for overtake_answer_launch.
+ */
+void overtake_answer_log(void *data,
+                         int level,
+                         const char *text);
 
 /**
  * A picture of the tasks that have not ended, as text for Graphviz with a NUL at its end: what each does, its priority
@@ -2418,6 +2433,17 @@ int overtake_compute(struct overtake_arrays *arrays,
 void overtake_capsule_destroy(void *capsule);
 
 /**
+ * A `deleter` of DLManagedTensor: calls the `free` of the struct overtake_answering at its `manager_ctx`, with the
+ * tensor.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `managed` is one, and its `manager_ctx` is null or points at such a structure.
+ */
+void overtake_capsule_delete(void *managed);
+
+/**
  * Makes an admission with so many places. Pipelines that have it in their options have no more frames at work than
  * that, all together: a frame is admitted when the work of one before it has ended, those of the highest priority
  * first, then in the order in which their consumers came. Until then a newer frame may take its place. In an overload
@@ -2647,9 +2673,10 @@ int overtake_dispatcher_close(struct overtake_dispatcher *dispatcher);
 
 /**
  * Frees the handle at a place, and writes null there: of a set of tasks, a task, an array, an access (which is
- * closed), a kernel, a pipeline, an end of one (which leaves), a template or an admission. For finalizers: it does not
- * fail, and overtake_last_error stays as it is. One that was freed before only becomes null. Those whose calls wait
- * are left as they are: of dispatchers, sets of arrays and copy queues.
+ * closed), a kernel, a pipeline, an end of one (which leaves, and may wait for the frame in hand), a template, an
+ * admission or a copy queue (copies that were not flushed are not made). For finalizers: overtake_last_error stays as
+ * it is. One that was freed before only becomes null. One that cannot be freed now stays as it is, and so do those of
+ * dispatchers and sets of arrays.
  *
  * Threads: any, and functions of tasks; an end of a pipeline as overtake_pipeline_leave.
  *

@@ -10,7 +10,7 @@ use hal::Nanos;
 
 use crate::arrays::store::{self, overtake_arrays};
 use crate::arrays::{access, array, kernel};
-use crate::codes::OVERTAKE_ERROR_REFUSED;
+use crate::codes::{OVERTAKE_ERROR_INVALID_HANDLE, OVERTAKE_ERROR_REFUSED, OVERTAKE_OK};
 use crate::failure::{Failure, Outcome, catch, swap_last};
 use crate::pipelines::{admission, end, pipeline};
 use crate::provider::{checked, table};
@@ -85,9 +85,10 @@ pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher
 }
 
 /// Frees the handle at a place, and writes null there: of a set of tasks, a task, an array, an access (which is
-/// closed), a kernel, a pipeline, an end of one (which leaves), a template or an admission. For finalizers: it does not
-/// fail, and overtake_last_error stays as it is. One that was freed before only becomes null. Those whose calls wait
-/// are left as they are: of dispatchers, sets of arrays and copy queues.
+/// closed), a kernel, a pipeline, an end of one (which leaves, and may wait for the frame in hand), a template, an
+/// admission or a copy queue (copies that were not flushed are not made). For finalizers: overtake_last_error stays as
+/// it is. One that was freed before only becomes null. One that cannot be freed now stays as it is, and so do those of
+/// dispatchers and sets of arrays.
 ///
 /// Threads: any, and functions of tasks; an end of a pipeline as overtake_pipeline_leave.
 ///
@@ -98,7 +99,7 @@ pub unsafe extern "C" fn overtake_let_go(place: *mut *mut c_void) {
     // SAFETY: the caller's promise.
     let Some(place) = (unsafe { place.as_mut() }) else { return };
     let (handle, before) = (*place, swap_last(Failure::none()));
-    let _refused = match HandleKind::of(handle) {
+    let freed = match HandleKind::of(handle) {
         Some(HandleKind::Set) => set::overtake_tasks_free(handle.cast()),
         Some(HandleKind::Task) => task::overtake_task_free(handle.cast()),
         Some(HandleKind::Array) => array::overtake_array_free(handle.cast()),
@@ -108,12 +109,15 @@ pub unsafe extern "C" fn overtake_let_go(place: *mut *mut c_void) {
         Some(HandleKind::PipelineEnd) => end::overtake_pipeline_leave(handle.cast()),
         Some(HandleKind::Template) => template::overtake_template_free(handle.cast()),
         Some(HandleKind::Admission) => admission::overtake_admission_free(handle.cast()),
-        Some(HandleKind::Dispatcher | HandleKind::Arrays | HandleKind::CopyQueue | HandleKind::Lane) | None => {
+        Some(HandleKind::CopyQueue) => queue::let_go(handle.cast()),
+        Some(HandleKind::Dispatcher | HandleKind::Arrays | HandleKind::Lane) | None => {
             swap_last(before);
             return;
         }
     };
-    *place = std::ptr::null_mut();
+    if matches!(freed, OVERTAKE_OK | OVERTAKE_ERROR_INVALID_HANDLE) {
+        *place = std::ptr::null_mut();
+    }
     swap_last(before);
 }
 

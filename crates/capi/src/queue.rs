@@ -245,6 +245,18 @@ pub extern "C" fn overtake_copy_queue_flush(queue: *mut overtake_copy_queue) -> 
     catch(CALL, || with(CALL, queue, Queue::flush))
 }
 
+/// Frees a queue that the program has lost. What it has not launched is lost too.
+pub fn let_go(queue: *mut overtake_copy_queue) -> c_int {
+    const CALL: &str = "overtake_let_go";
+    catch(CALL, || {
+        let mut taken = take(CALL, queue)?;
+        if let Work::Served(queue) = &mut taken.work {
+            queue.clear();
+        }
+        QUEUES.remove(CALL, queue).map(drop)
+    })
+}
+
 /// Flushes a queue and frees it: before its stream or its context is destroyed, and before overtake_close. It is freed
 /// also if the flush fails.
 ///

@@ -6,7 +6,6 @@ Tensors of PyTorch, CuPy and JAX come in without a copy (`Arrays.adopt`), and ar
 
 import contextlib
 import ctypes
-import gc
 import math
 import weakref
 
@@ -102,19 +101,6 @@ def _on_full_device(spec, room_timeout, ask):
     return calls.with_room(room_timeout, within, waits=(calls.TIMEOUT,))
 
 
-# References to those that are there.
-_accesses = set()
-
-
-def _collect_lost(arrays):
-    """An access that nobody has any more, but that is a part of a cycle of references, would keep results back."""
-    def is_open(access):
-        return access is not None and access._handle and access._use.array._arrays is arrays
-
-    if any(is_open(reference()) for reference in list(_accesses)):
-        gc.collect()
-
-
 class Access(calls.Owner):
     """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
     wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
@@ -128,7 +114,7 @@ class Access(calls.Owner):
         spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
         spec.first, spec.count = use.first, use.count
         self._use, self._stream, self.elements = use, None, None
-        _accesses.add(weakref.ref(self, _accesses.discard))
+        calls.accesses.add(weakref.ref(self, calls.accesses.discard))
         try:
             _on_full_device(spec, room_timeout, lambda: self._make("array_open", use.array._handle, spec, None))
             self._wait(timeout)
@@ -156,8 +142,7 @@ class Access(calls.Owner):
                 self._stream.synchronize()
             is_kept = isinstance(self.elements, memoryview) and calls.take_away(self.elements)
             self.elements = None
-            calls.call("access_close", self._handle)
-            self._forget()
+            self._end("access_close")
             calls.refuse_kept(is_kept)
 
     def __enter__(self):
@@ -268,9 +253,12 @@ class Array(calls.Owner):
 
     def release(self):
         """Has the results in the memory that was adopted, which is its owner's again. The array is gone then."""
-        _collect_lost(self._arrays)
-        calls.call("array_release", self._handle)
-        self._forget()
+        try:
+            self._end("array_release")
+        except Error as error:
+            if error.code != calls.REFUSED or not calls.collect_lost():
+                raise
+            self._end("array_release")
 
 
 def _put(elements, values, dtype):
@@ -463,14 +451,13 @@ class Arrays(calls.Owner):
         """Waits for the computations, and ends the set. Raises the first error if results do not reach the memory that
         was adopted."""
         if self._handle is not None:
-            _collect_lost(self)
+            calls.collect_lost()
             try:
-                calls.call("arrays_close", self._handle)
+                self._end("arrays_close")
             except Error as error:
                 if error.code != calls.REFUSED:  # in the function of a task
                     self._forget()
                 raise
-            self._forget()
 
     def __enter__(self):
         return self

@@ -35,28 +35,27 @@ _KINDS = {
     **{TIMEOUT: TimedOut, ENDED: Ended, FRAME_FAILED: FrameError},
 }
 
-_lock = threading.Lock()
 functions = {}
 _watches_forks = False
 
 
 def bind(prototypes):
-    """Looks these functions of the library up."""
+    """Looks these functions of the library up. Two threads may do the same: the child of a fork could find a lock
+    taken."""
     global _watches_forks
     library = _lib.need(strict=True)
-    with _lock:
-        functions.update(last_error=library.overtake_last_error, error_name=library.overtake_error_name)
-        for each, arguments in {**_PROTOTYPES, **prototypes}.items():
-            found = getattr(library, "overtake_" + each, None)
-            if found is None:
-                text = f"{_lib.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
-                raise _lib.Unavailable(text)
-            found.restype, found.argtypes = ctypes.c_int, arguments
-            functions[each] = found
-        functions["free_kept"] = answering("free", FREE)
-        if not _watches_forks:
-            os.register_at_fork(before=functions["before_fork"], after_in_parent=functions["after_fork"])
-            _watches_forks = True
+    functions.update(last_error=library.overtake_last_error, error_name=library.overtake_error_name)
+    for each, arguments in {**_PROTOTYPES, **prototypes}.items():
+        found = getattr(library, "overtake_" + each, None)
+        if found is None:
+            text = f"{_lib.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
+            raise _lib.Unavailable(text)
+        found.restype, found.argtypes = ctypes.c_int, arguments
+        functions[each] = found
+    functions["free_kept"] = answering("free", FREE)
+    if not _watches_forks:
+        os.register_at_fork(before=functions["before_fork"], after_in_parent=functions["after_fork"])
+        _watches_forks = True
 
 
 def call(name, *arguments):
@@ -86,7 +85,7 @@ class Owner(_lib.Finalized):
     exception that comes behind the call loses nothing, and the end of the object frees it."""
 
     def __init__(self):
-        self._place = ctypes.c_void_p()
+        self._place, self._is_ending = ctypes.c_void_p(), False
         self._let_go = functools.partial(functions["let_go"], ctypes.byref(self._place))
 
     def _make(self, name, *arguments, given=None):
@@ -98,9 +97,22 @@ class Owner(_lib.Finalized):
     def _handle(self):
         return self._place.value
 
+    def _end(self, name):
+        """Has a call free it. This may be done again when Ctrl-C has come behind the call."""
+        was_ending, ends = self._is_ending, functools.partial(setattr, self, "_is_ending", True)
+        try:
+            call(name, self._handle, _lib.Also(ends))
+        except Error as error:
+            if not was_ending or error.code != _lib.INVALID_HANDLE:
+                raise
+        self._forget()
+
     def _forget(self):
         """A call has freed it."""
         self._place.value = None
+
+    def __reduce__(self):
+        raise TypeError(f"{self!r} can be neither copied nor pickled: it is one of the library's")
 
 
 def ns(name, seconds):
@@ -131,9 +143,22 @@ def number_of(name, words, word):
     return words[word]
 
 
+# References to the accesses that are there.
+accesses = set()
+
+
+def collect_lost():
+    """An access that nobody has any more, but that is a part of a cycle of references, holds up what is waited for.
+    Returns whether one could be lost."""
+    there = (reference() for reference in list(accesses))
+    is_any = any(access is not None and access._handle for access in there)
+    if is_any:
+        gc.collect()
+    return is_any
+
+
 # A signal is handled between two of them.
 _SLICE = 0.05
-# What is waited for may be held by objects that nobody has and that refer to each other.
 _COLLECTS_AFTER = 1.0
 
 
@@ -145,11 +170,10 @@ def slices(timeout):
     begin, collects = time.monotonic(), True
     until = math.inf if timeout is None else begin + timeout
     while True:
-        now = time.monotonic()
-        left = until - now
-        if collects and now - begin > _COLLECTS_AFTER:
+        if collects and time.monotonic() - begin > _COLLECTS_AFTER:
             collects = False
-            gc.collect()
+            collect_lost()
+        left = until - time.monotonic()
         yield ns("timeout", max(0, min(left, _SLICE))), left <= _SLICE
         if left <= _SLICE:
             return
@@ -255,15 +279,22 @@ _ENTRY = [getattr(ctypes.pythonapi, "PyGILState_" + name) for name in ("GetThisT
 _interpreter = (ctypes.c_void_p * 3)(*(ctypes.cast(each, ctypes.c_void_p).value for each in _ENTRY))
 
 
-class Kept(ctypes.Structure):
+class Answering(ctypes.Structure):
+    """struct overtake_answering. It keeps what it points at."""
+
+    _fields_ = [("call", ANSWERING), ("unanswered", ctypes.POINTER(ctypes.c_uint32)), ("free", FREE)]
+    _fields_ += [("interpreter", ctypes.POINTER(ctypes.c_void_p * 3))]
+
+    def __init__(self, call, free):
+        super().__init__(call, ctypes.pointer(_unanswered), free, ctypes.pointer(_interpreter))
+
+
+class Kept(Answering):
     """What the library keeps until it frees it, by its address: a function of a task, which gets the lane, the
     addresses of its arrays and the arguments of its template, or another object."""
 
-    _fields_ = [("call", ANSWERING), ("unanswered", ctypes.POINTER(ctypes.c_uint32)), ("free", FREE)]
-    _fields_ += [("interpreter", ctypes.c_void_p)]
-
     def __init__(self, function, work=None):
-        super().__init__(_answer, ctypes.pointer(_unanswered), _free, ctypes.addressof(_interpreter))
+        super().__init__(_answer, _free)
         self.function, self.work = function, work
 
     def answer(self, lane, addresses, arguments):
@@ -323,5 +354,5 @@ _PROTOTYPES = {
     "let_go": [_pointers],
     **dict.fromkeys(("before_fork", "after_fork"), []),
     **{f"answer_{name}": None for name in ("launch", "run", "launch_uses", "run_uses", "launch_step", "run_step")},
-    "answer_free": None,
+    **dict.fromkeys(("answer_free", "answer_log", "capsule_delete", "capsule_destroy"), None),
 }

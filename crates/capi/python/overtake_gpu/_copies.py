@@ -8,12 +8,13 @@ import logging
 from contextlib import ContextDecorator
 from operator import index
 
-from . import _lib
-from ._lib import BY_ADDRESSES, BY_RULES, LOG_CALLBACK, check, deployment, need
+from . import _calls as calls, _lib
+from ._lib import BY_ADDRESSES, BY_RULES, LOG_CALLBACK, Error, check, deployment, need
 
 _LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
-# The library calls the last one.
-_listeners = []
+# Those that the library may call, by their functions. No lock is around the call that sets one, as that waits for the
+# end of the earlier one.
+_listeners = {}
 
 
 def available():
@@ -47,6 +48,18 @@ def close(strict=False):
         check(library, library.overtake_close())
 
 
+class _Leave:
+    """The `__exit__` of `priority`. It is no function of Python's, which Ctrl-C could end before its first statement. A
+    `with` statement asks for it before it enters, and `contextlib.ExitStack` asks the class, and gives the object."""
+
+    def __get__(self, scope, kind=None):
+        library = _lib.load()
+        if library is None:
+            return lambda *_: False
+        given = [ctypes.py_object] * (4 if scope is None else 3)
+        return ctypes.CFUNCTYPE(None, *given)(("overtake_pop_priority", library))  # it takes none of them
+
+
 class priority(ContextDecorator):
     """A scope, or a decorator, in which every copy of the calling thread has this priority; 0 leaves it to the rules.
     Scopes nest, and one object may serve several threads: each thread has its own scopes."""
@@ -66,15 +79,19 @@ class priority(ContextDecorator):
                     "overtake: this process does not run under the drop-in, so the copies of PyTorch, CuPy and other "
                     "libraries are not seen: start it with `overtake run -- python ...`"
                 )
-            check(library, library.overtake_push_priority(self.level))
+            pushed = []
+            try:
+                noted = _lib.Also(functools.partial(pushed.append, True))
+                check(library, library.overtake_push_priority(self.level, noted))
+            except Error:
+                raise
+            except BaseException:  # it may have come behind the call
+                if pushed:
+                    library.overtake_pop_priority()
+                raise
         return self
 
-    def __exit__(self, *raised):
-        # The library that `__enter__` found is still there: only the first call looks for it.
-        library = _lib.load()
-        if library:
-            check(library, library.overtake_pop_priority())
-        return False
+    __exit__ = _Leave()
 
 
 def stream_handle(stream):
@@ -118,45 +135,42 @@ def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDR
     check(library, library.overtake_memcpy_async(target, source, size, kind, stream_handle(stream), level))
 
 
-class CopyQueue(_lib.Finalized):
+class CopyQueue(calls.Owner):
     """Many small copies and sets in one launch; `reserve` is the number of copies of 4 KiB that one has room for. They
     have no order among them, and all later work of the stream comes after them.
 
         with overtake_gpu.CopyQueue(stream, 1, 1000) as queue:
             queue.copy(target, source, 4096)
 
-    Without the library it raises `Unavailable`."""
+    One that the program loses takes what it has not launched with it. Without the library it raises `Unavailable`."""
 
     def __init__(self, stream, level, reserve):
         self._library = need(strict=True)
-        self._queue = ctypes.c_void_p()
-        opened = ctypes.byref(self._queue)
-        # While it is empty: what it has is launched for its program, into a stream that may be gone later.
-        self._let_go = functools.partial(self._library.overtake_copy_queue_close, self._queue)
+        calls.bind({})
+        super().__init__()
+        opened = ctypes.byref(self._place)
         check(self._library, self._library.overtake_copy_queue_open(stream_handle(stream), level, reserve, opened))
 
     def copy(self, target, source, size, kind=BY_ADDRESSES):
         """Queues a copy between two addresses. The memory stays valid until the stream has passed the flush."""
-        self._let_go = int
-        check(self._library, self._library.overtake_copy_queue_copy(self._queue, target, source, size, kind))
+        check(self._library, self._library.overtake_copy_queue_copy(self._place, target, source, size, kind))
 
     def set(self, target, value, size):
         """Queues a set: bytes of the device become the 4 bytes of `value`, repeated."""
-        self._let_go = int
-        check(self._library, self._library.overtake_copy_queue_set(self._queue, target, value, size))
+        check(self._library, self._library.overtake_copy_queue_set(self._place, target, value, size))
 
     def literal(self):
         """Refuses addresses and sizes from now on that are no multiples of 4, as PhysX does."""
-        check(self._library, self._library.overtake_copy_queue_literal(self._queue))
+        check(self._library, self._library.overtake_copy_queue_literal(self._place))
 
     def flush(self):
         """Launches all that was queued since the last flush."""
-        check(self._library, self._library.overtake_copy_queue_flush(self._queue))
+        check(self._library, self._library.overtake_copy_queue_flush(self._place))
 
     def close(self):
         """Flushes the queue and frees it: before its stream is destroyed. Later calls are refused, this one too."""
-        check(self._library, self._library.overtake_copy_queue_close(self._queue))
-        self._queue.value = None
+        check(self._library, self._library.overtake_copy_queue_close(self._place))
+        self._forget()
 
     def __enter__(self):
         return self
@@ -173,18 +187,23 @@ def set_log_callback(function, strict=False):
     if library is None:
         return
 
-    def tell(_, level, text):
+    def tell(_, __, text, ___, level):
         try:
-            function(_LEVELS.get(level, logging.ERROR), text.decode(errors="replace"))
+            function(_LEVELS.get(level[0], logging.ERROR), ctypes.string_at(text).decode(errors="replace"))
         except Exception:  # no frame above this one could handle it
             pass
 
-    listener = LOG_CALLBACK() if function is None else LOG_CALLBACK(tell)
+    calls.bind({})
+    call = LOG_CALLBACK() if function is None else calls.answering("log", LOG_CALLBACK)
+    listener = calls.Answering(calls.ANSWERING(tell), calls.FREE())
     if not _listeners:  # no message may reach an interpreter that has ended
         atexit.register(library.overtake_set_log_callback, LOG_CALLBACK(), None)
-    kept = _lib.Also(functools.partial(_listeners.append, listener))
-    check(library, library.overtake_set_log_callback(listener, None, kept))
-    del _listeners[:-1]  # they are no longer called
+    before = [each for each in list(_listeners) if hasattr(each, "is_set")]
+    kept = _lib.Also(functools.partial(_listeners.__setitem__, tell, listener))
+    check(library, library.overtake_set_log_callback(call, ctypes.byref(listener), kept))
+    tell.is_set = True
+    for each in before:
+        _listeners.pop(each, None)  # it is no longer called
 
 
 def set_rules(rules, strict=False):

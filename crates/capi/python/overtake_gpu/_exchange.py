@@ -7,7 +7,8 @@ import ctypes
 import functools
 import math
 
-from ._lib import Also, Finalized, driver, need
+from . import _calls as calls
+from ._lib import Also, Finalized, driver
 
 # The name of a type, as numpy has it: the type of `__cuda_array_interface__`, the format of `memoryview`, and DLPack's
 # code and bits.
@@ -121,9 +122,8 @@ _capsule_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_cha
 
 # The tensors that have been given out, by their addresses, with all that they refer to.
 _given = {}
-
-
-_delete = _DELETER(_given.pop)
+# A library may delete one in a thread of its own.
+_manager = calls.Answering(calls.ANSWERING(), calls.FREE(_given.pop))
 
 
 class View:
@@ -167,11 +167,11 @@ class View:
         count, (code, bits) = len(self.shape), TYPES[self.dtype][2]
         shape = (ctypes.c_int64 * count)(*self.shape)
         tensor = _Tensor(self.address, _DEVICE, self.device, count, code, bits, 1, shape, None, 0)
-        managed = _Managed(tensor, None, _delete)
+        managed = _Managed(tensor, ctypes.addressof(_manager), ctypes.cast(calls.functions["capsule_delete"], _DELETER))
         address = ctypes.addressof(managed)
-        also = Also(functools.partial(_given.__setitem__, address, (managed, shape, self._owner)))
+        also = Also(functools.partial(_given.__setitem__, address, (managed, shape, self._owner, _manager)))
         # One of Python's would run with the exception that a library has refused the tensor by.
-        destroy = ctypes.cast(need(strict=True).overtake_capsule_destroy, ctypes.c_void_p)
+        destroy = ctypes.cast(calls.functions["capsule_destroy"], ctypes.c_void_p)
         return _capsule_new(address, _FRESH, destroy, also)
 
 

@@ -216,8 +216,7 @@ class _End(calls.Owner):
     def leave(self):
         """The other end waits for this one no more."""
         if self._handle is not None:
-            calls.call("pipeline_leave", self._handle)
-            self._forget()
+            self._end("pipeline_leave")
 
     def __enter__(self):
         return self

@@ -6,14 +6,16 @@ use std::mem::transmute;
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
+use crate::tasks::answer::free_by;
+
 /// The name of one that nobody has used.
 const FRESH: &CStr = c"dltensor";
 
-/// DLManagedTensor, of which this knows the last field.
+/// DLManagedTensor, of which this knows the last fields.
 #[repr(C)]
 struct Managed {
     _tensor: [u64; 6],
-    _manager: *mut c_void,
+    manager: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut Managed)>,
 }
 
@@ -79,6 +81,21 @@ pub unsafe extern "C" fn overtake_capsule_destroy(capsule: *mut c_void) {
     }
     // SAFETY: they are those that `fetch` has written, and it takes them.
     unsafe { (python.restore)(kind, value, traceback) };
+}
+
+/// A `deleter` of DLManagedTensor: calls the `free` of the struct overtake_answering at its `manager_ctx`, with the
+/// tensor.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `managed` is one, and its `manager_ctx` is null or points at such a structure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_capsule_delete(managed: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let Some(tensor) = (unsafe { managed.cast::<Managed>().as_ref() }) else { return };
+    // SAFETY: the caller's promise.
+    unsafe { free_by(tensor.manager, managed) };
 }
 
 const _: () = assert!(std::mem::offset_of!(Managed, deleter) == 56);

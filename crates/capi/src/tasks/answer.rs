@@ -2,7 +2,7 @@
 //! functions of this file, which call those, and answer for them.
 #![allow(unsafe_code)] // calls functions of the program, with C's pointers
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -101,8 +101,17 @@ unsafe fn answered(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_answer_free(data: *mut c_void) {
     // SAFETY: the caller's promise.
-    if let Some(answering @ Answering { free: Some(free), .. }) = unsafe { Answering::of(data) } {
-        // SAFETY: the caller's promise; what `data` points at is not looked at behind it.
+    unsafe { free_by(data, data) };
+}
+
+/// Frees a thing by the `free` of a structure.
+///
+/// # Safety
+/// `answering` is null or points at a structure, whose function takes this.
+pub unsafe fn free_by(answering: *mut c_void, data: *mut c_void) {
+    // SAFETY: the caller's promise.
+    if let Some(answering @ Answering { free: Some(free), .. }) = unsafe { Answering::of(answering) } {
+        // SAFETY: the caller's promise; what both point at is not looked at behind it.
         unsafe { answering.inside(|| free(data)) };
     }
 }
@@ -185,4 +194,21 @@ pub unsafe extern "C" fn overtake_answer_launch_step(
 pub unsafe extern "C" fn overtake_answer_run_step(arguments: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { answered(null_mut(), null_mut(), arguments, data) }
+}
+
+/// An overtake_log_callback, in the same way: `arguments` is the text of the message, and the place of the answer has
+/// its level.
+///
+/// Threads: any; the library calls it.
+///
+/// # Safety
+/// As for overtake_answer_launch.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_answer_log(data: *mut c_void, mut level: c_int, text: *const c_char) {
+    // SAFETY: the caller's promise.
+    if let Some(answering @ Answering { call: Some(call), .. }) = unsafe { Answering::of(data) } {
+        let text = text.cast_mut().cast();
+        // SAFETY: the caller's promise.
+        unsafe { answering.inside(|| call(null_mut(), std::ptr::null(), text, data, &raw mut level)) };
+    }
 }

@@ -3,7 +3,9 @@
 #include "arrays.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct overtake_pipeline Pipeline;
 typedef struct overtake_pipeline_end End;
@@ -303,6 +305,15 @@ static void free_inside(void *data)
     freed_inside++;
 }
 
+static int heard;
+
+static void hear(Lane *lane, void *const *addresses, void *text, void *data, int *level)
+{
+    REQUIRE(lane == NULL && addresses == NULL && data != NULL && entered == left + 1);
+    REQUIRE(strcmp(text, "a message") == 0 && *level == OVERTAKE_LOG_WARNING);
+    heard++;
+}
+
 /* A function that ends without an answer has failed. Those of an interpreter run and go inside it. */
 static void answers(Tasks *tasks)
 {
@@ -322,16 +333,57 @@ static void answers(Tasks *tasks)
     }
     REQUIRE(overtake_answer_run(NULL) == OVERTAKE_ERROR_INVALID_ARGUMENT);
     overtake_answer_free(NULL);
+    struct overtake_answering listening = {hear, &unanswered, free_inside, &interpreter};
+    overtake_answer_log(&listening, OVERTAKE_LOG_WARNING, "a message");
+    REQUIRE(heard == 1 && left == entered && unanswered == 1);
+    overtake_answer_log(NULL, OVERTAKE_LOG_WARNING, "a message");
+    struct {
+        char tensor[48];
+        void *manager_ctx, *deleter;
+    } managed = {.manager_ctx = &listening};
+    overtake_capsule_delete(&managed);
+    REQUIRE(freed_inside == 4 && left == entered);
+    managed.manager_ctx = NULL;
+    overtake_capsule_delete(&managed);
+    overtake_capsule_delete(NULL);
     OK(overtake_before_fork());
     OK(overtake_after_fork());
 }
 
-/* What a finalizer has: it does not fail, and says nothing. */
+/* A queue that is lost makes no copy: its stream and its memory may be gone. */
+static void lets_queue_go(void)
+{
+    unsigned char *memory = NULL;
+    void *queue = NULL;
+    CUdeviceptr device = 0;
+    CUstream stream = new_stream();
+    OK(cuMemAllocHost((void **)&memory, 8192));
+    OK(cuMemAlloc(&device, 4096));
+    OK(cuMemsetD8(device, 7, 4096));
+    OK(overtake_copy_queue_open(stream, 1, 8, (struct overtake_copy_queue **)&queue));
+    memset(memory, 1, 8192);
+    OK(overtake_copy_queue_copy(queue, memory, (void *)device, 4096, OVERTAKE_COPY_DEVICE_TO_HOST));
+    overtake_let_go(&queue);
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(queue == NULL && memory[0] == 1);
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(device));
+    OK(cuMemFreeHost(memory));
+}
+
+/* What a finalizer has: it says nothing. What cannot be freed stays. */
 static void lets_go(Dispatcher *dispatcher, Tasks *tasks)
 {
     void *task = submit_after(tasks, spec_of(OVERTAKE_TASK_JOIN, "goes", NULL), NULL);
     void *stale = task, *stays = dispatcher;
     REFUSED(OVERTAKE_ERROR_INVALID_HANDLE, "the task is null", overtake_task_free(NULL));
+    const pid_t child = fork();
+    if (child == 0) {
+        overtake_let_go(&task);
+        _exit(task == NULL);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
     overtake_let_go(&task);
     overtake_let_go(&stale);
     overtake_let_go(&task);
@@ -399,6 +451,7 @@ int main(void)
     refused_steps(tasks);
     answers(tasks);
     lets_go(dispatcher, tasks);
+    lets_queue_go();
     OK(overtake_dispatcher_close(dispatcher));
     adopted_while_closing();
     OK(overtake_close());

@@ -535,6 +535,30 @@ class Arrays(WithDispatcher):
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=paths)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
+    def test_the_garbage_is_collected_only_where_an_access_may_be_lost(self):
+        held, collects = self.tasks.join("held", held=1), []
+        with (
+            unittest.mock.patch.object(calls, "_COLLECTS_AFTER", 0.01),
+            unittest.mock.patch.object(calls.gc, "collect", lambda: collects.append(7)),
+        ):
+            self.assertRaises(TimeoutError, held.wait, 0.1)
+            self.assertEqual(collects, [])
+            adopted = self.arrays.adopt(Stranger(self.device, [1.0] * COUNT))
+            with self.arrays.array_of([1.0]).read():
+                adopted.release()
+                self.assertEqual(collects, [])
+                self.assertRaises(TimeoutError, held.wait, 0.1)
+                self.assertEqual(collects, [7])
+        held.release()
+
+    def test_a_collection_is_a_part_of_the_wait(self):
+        clock = iter([0.0, 2.0, 9.0, 9.0])
+        with (
+            unittest.mock.patch.object(calls.time, "monotonic", lambda: next(clock)),
+            unittest.mock.patch.object(calls, "collect_lost", lambda: None),
+        ):
+            self.assertEqual(list(calls.slices(5.0)), [(0, True)])
+
     def test_failures_and_closing(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
         broken = self.arrays.host("parse", lambda elements: {}["width"], discard(y))

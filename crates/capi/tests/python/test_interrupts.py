@@ -68,7 +68,7 @@ class Places:
             nonlocal before
             if kind == "opcode":
                 name, earlier, before = names[frame.f_lasti], before, names[frame.f_lasti]
-                is_behind_call = earlier in ("CALL", "CALL_FUNCTION_EX") and name != "PUSH_EXC_INFO"
+                is_behind_call = earlier in ("CALL", "CALL_FUNCTION_EX", "CALL_KW") and name != "PUSH_EXC_INFO"
                 if self.is_due and (is_behind_call or name in ("RESUME", "JUMP_BACKWARD")):
                     self.interrupt(frame)
             return at
@@ -103,6 +103,14 @@ class Places:
         if not self.is_due and not is_raised:
             raise AssertionError(f"Ctrl-C at {self.last} is lost")
         return not self.is_due
+
+
+def twice(close):
+    """It may be called again when Ctrl-C has come behind the call."""
+    try:
+        close()
+    finally:
+        close()
 
 
 def handles(arguments):
@@ -144,7 +152,7 @@ class Interrupts(WithDispatcher):
                     self.alive.discard(getattr(arguments[0], "value", arguments[0]))
             return code
 
-        plain = ("last_error", "error_name", "answer_", "free_kept", "before_fork", "after_fork")
+        plain = ("last_error", "error_name", "answer_", "capsule_", "free_kept", "before_fork", "after_fork")
         return call if name.startswith(plain) else counted
 
     def at_every_place(self, program, after=lambda: None, is_in_cycle=False):
@@ -260,6 +268,7 @@ class Interrupts(WithDispatcher):
             with x.change(4, 4, timeout=20) as elements:
                 elements[0] = 1.0
             x[0:2] = [1.0, 1.0]
+            twice(x.read(timeout=20).close)
             self.assertEqual(len(x.tolist()), COUNT)
 
         def functions():
@@ -289,6 +298,9 @@ class Interrupts(WithDispatcher):
             adopted[0] = 1.0
             adopted.release()
 
+        def releases_twice():
+            twice(self.arrays.adopt(stranger).release)
+
         def lends():
             with x.on_device(write) as view:
                 self.arrays.adopt(view).release()
@@ -297,7 +309,7 @@ class Interrupts(WithDispatcher):
             with x.on_device() as view:
                 view.__dlpack__()
 
-        for program in (adopts, lends, lends_in_vain):
+        for program in (adopts, releases_twice, lends, lends_in_vain):
             self.at_every_place(program)
         self.assertEqual(stranger.values(self.device), [1.0] * COUNT)
 
@@ -306,8 +318,12 @@ class Interrupts(WithDispatcher):
             with self.dispatcher.arrays() as arrays:
                 arrays.array_of([1.0]).tolist()
 
+        def closes_twice():
+            twice(self.dispatcher.arrays().close)
+
         # A set that is lost goes with its dispatcher.
-        self.at_every_place(uses, after=lambda: self.alive.difference_update(of_kind(6, self.alive)))
+        for program in (uses, closes_twice):
+            self.at_every_place(program, after=lambda: self.alive.difference_update(of_kind(6, self.alive)))
 
     def test_templates(self):
         def replays():
@@ -322,6 +338,7 @@ class Interrupts(WithDispatcher):
     def test_pipelines(self):
         self.at_every_place(lambda: overtake_gpu.Admission(2))
         self.at_every_place(lambda: self.tasks.pipeline("line", 64))
+        self.at_every_place(lambda: twice(self.tasks.pipeline("line", 64).producer.leave))
         line = self.tasks.pipeline("line", 64)
         self.alive.clear()
 
@@ -345,15 +362,33 @@ class Interrupts(WithDispatcher):
     def test_copies(self):
         stream, library, heard = self.device.made("cuStreamCreate", 1), _lib.load(), []
 
+        source, target = self.device.made("cuMemAllocHost_v2", 4096), self.device.made("cuMemAlloc_v2", 4096)
+
         def queues():
             with overtake_gpu.CopyQueue(stream, 1, 8) as queue:
                 queue.literal()
+                with contextlib.suppress(overtake_gpu.Error):  # as it is literal
+                    queue.copy(target, source, 1)
+                queue.copy(target, source, 4096)
+                queue.flush()
+                queue.set(target, 7, 4096)
+
+        def loses_what_it_queues():
+            overtake_gpu.CopyQueue(stream, 1, 8).copy(target, source, 4096)
+
+        def scopes():
+            with overtake_gpu.priority(2):
+                with overtake_gpu.priority(3):
+                    pass
+
+        def no_scope_is_left():
+            self.assertNotEqual(library.overtake_pop_priority(), 0)
 
         def listens():
             overtake_gpu.set_log_callback(lambda *_: None)
 
         def the_listener_is_kept():
-            self.assertTrue(not heard or heard[-1] in _copies._listeners)
+            self.assertTrue(not heard or any(heard[-1] is each for each in _copies._listeners.values()))
 
         names = ("copy_queue_open", "copy_queue_close", "set_log_callback")
         for name in names:
@@ -361,13 +396,15 @@ class Interrupts(WithDispatcher):
             counted = self.counting(name, call) if name != names[-1] else self.hearing(heard, call)
             self.enterContext(unittest.mock.patch.object(library, "overtake_" + name, counted))
         self.at_every_place(queues)
+        self.at_every_place(loses_what_it_queues)
+        self.at_every_place(scopes, after=no_scope_is_left)
         self.at_every_place(listens, after=the_listener_is_kept)
         overtake_gpu.set_log_callback(None)
 
     def hearing(self, heard, call):
-        def counted(listener, *others):
-            code = call(listener, *others)
-            heard.append(listener)
+        def counted(function, listener, *others):
+            code = call(function, listener, *others)
+            heard.append(getattr(listener, "_obj", None))
             return code
 
         return counted

@@ -1,6 +1,7 @@
 """Tests of the package `overtake_gpu`; `tests/python.rs` runs each class in the surroundings that it needs."""
 
 import builtins
+import contextlib
 import ctypes
 import logging
 import signal
@@ -155,6 +156,14 @@ class WithLibrary(unittest.TestCase):
             raise ZeroDivisionError
         self.assertEqual(self.thread_priority(), 0)
 
+    def test_scopes_of_an_exit_stack(self):
+        with self.assertRaises(ZeroDivisionError), contextlib.ExitStack() as stack:
+            stack.enter_context(overtake_gpu.priority(3))
+            stack.enter_context(overtake_gpu.priority(4))
+            self.assertEqual(self.thread_priority(), 4)
+            raise ZeroDivisionError
+        self.assertEqual(self.thread_priority(), 0)
+
     def test_decorated_functions(self):
         @overtake_gpu.priority(6)
         def urgent():
@@ -217,6 +226,14 @@ class WithLibrary(unittest.TestCase):
         rest = (count - 1) * size
         self.assertEqual(ctypes.string_at(target + size, rest), ctypes.string_at(source + size, rest))
         self.assertEqual(self.name_of_refusal(queue.flush), "OVERTAKE_ERROR_INVALID_HANDLE")
+        with overtake_gpu.CopyQueue(stream, 1, 1) as queue:
+            pass
+        with self.assertRaisesRegex(overtake_gpu.Error, "priority 99"):
+            with overtake_gpu.priority(99):
+                pass
+        del queue
+        self.assertIn(b"priority 99", library.overtake_last_error())
+        overtake_gpu.CopyQueue(stream, 1, count).copy(middle, source, size)  # it is lost
         overtake_gpu.close()
 
 

@@ -1,12 +1,15 @@
 """Tests of tasks from Python; `tests/python.rs` runs them on the software GPU."""
 
+import copy
 import ctypes
 import gc
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import unittest
@@ -323,6 +326,86 @@ class Tasks(WithDispatcher):
             calls.bind({})
         hooks = {"before": calls.functions["before_fork"], "after_in_parent": calls.functions["after_fork"]}
         self.assertEqual(told, [hooks])
+
+    def test_a_listener_does_not_begin_while_the_interpreter_forks(self):
+        """It has a thread of the library's too."""
+        heard = threading.Event()
+        overtake_gpu.set_log_callback(lambda *_: heard.set())
+        calls.functions["before_fork"]()
+        try:
+            self.tasks.light("fails", lambda: {}["width"])
+            self.assertFalse(heard.wait(0.1))
+        finally:
+            calls.functions["after_fork"]()
+        self.assertTrue(heard.wait(20))
+        overtake_gpu.set_log_callback(None)
+
+    def ends_well(self, program):
+        """A process of its own, whose hooks for forks stay there."""
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-B", "-c", textwrap.dedent(program)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=paths)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_the_child_of_a_fork_may_open_the_first_dispatcher(self):
+        self.ends_well("""
+            import os, signal
+            import overtake_gpu
+            template = overtake_gpu.Template()
+            overtake_gpu.set_log_callback(lambda *_: None)
+            overtake_gpu.set_log_callback(None)
+            child = os.fork()
+            if child != 0:
+                _, status = os.waitpid(child, 0)
+                assert status == 0, status
+            else:
+                signal.alarm(20)
+                with overtake_gpu.Dispatcher(devices=[0]) as dispatcher:
+                    tasks, seen = dispatcher.tasks(), []
+                    assert tasks.host("here", lambda: 7).result(10) == 7
+                    template.host("step", seen.append)
+                    template.replay(tasks, 8).wait(10)
+                    assert seen == [8]
+        """)
+
+    def test_other_hooks_of_forks_may_wait_for_functions(self):
+        """They are called while the library's has its threads wait, as it was registered later."""
+        self.ends_well("""
+            import os, signal, threading, time
+            import overtake_gpu
+            lock, begun, drained = threading.Lock(), threading.Event(), []
+            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+            os.register_at_fork(before=lambda: drained.append(tasks.host("drain", lambda: 8).result(20)))
+            tasks = overtake_gpu.Dispatcher(devices=[0]).tasks()
+
+            def waits():
+                with lock:
+                    begun.set()
+                    time.sleep(0.2)
+                    tasks.host("locked", lambda: 7).result(20)
+
+            waiting = threading.Thread(target=waits)
+            waiting.start()
+            begun.wait()
+            signal.alarm(30)
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0 and drained == [8]
+            waiting.join()
+        """)
+
+    def test_what_a_function_refers_to_is_kept_with_it(self):
+        interpreter = calls._interpreter
+        with unittest.mock.patch.object(calls, "_interpreter", type(interpreter)(*interpreter)):
+            kept, there = calls.Kept(print), weakref.ref(calls._interpreter)
+        self.assertIsNotNone(there())
+        del kept
+        self.assertIsNone(there())
+
+    def test_handles_are_not_copied(self):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            self.assertRaisesRegex(TypeError, "neither copied nor pickled", copied, self.tasks.join("join"))
 
     def test_children_of_forks_end_while_functions_begin(self):
         for _ in range(100):

@@ -93,7 +93,7 @@ class Types(unittest.TestCase):
 
 
 # Each module of the package stands on those before it.
-LAYERS = ["_lib", "_copies", "_calls", "_exchange", "_tasks", "_templates", "_uses", "_arrays", "_pipelines"]
+LAYERS = ["_lib", "_calls", "_copies", "_exchange", "_tasks", "_templates", "_uses", "_arrays", "_pipelines"]
 LAYERS += ["_dispatcher", "__init__"]
 
 
