@@ -47,8 +47,8 @@ pub fn ask() -> Asked {
 /// As [`ask`], with so many queues for the copies of each direction, unless their variable is set. With more of them,
 /// copies of different streams may go in another order than with the driver's four.
 ///
-/// Layers count the queues by the variable. A driver that was initialised before has four all the same: chunks then wait
-/// for the watchdog.
+/// Layers count the queues by the variable. A driver that was initialised before has four all the same, and chunks wait
+/// for the watchdog then.
 pub fn ask_with_copies(queues: u32) -> Asked {
     if std::env::var_os(MAX_CONNECTIONS).is_some() {
         return Asked::Given(kernel_queues());
