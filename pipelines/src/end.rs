@@ -47,7 +47,7 @@ impl<B> Drop for PipelineEnd<B> {
 
 impl<B: Send + Sync + 'static> PipelineEnd<B> {
     pub fn new(shared: &Arc<Shared<B>>, member: Member) -> PipelineEnd<B> {
-        let seat = Seat { member, admitted: None };
+        let seat = Seat::new(member, shared.options.admission.as_deref());
         PipelineEnd { seat, shared: Arc::clone(shared), came_to: None, _settling: Settling(Arc::clone(shared)) }
     }
 
@@ -144,7 +144,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
                     stage.map_err(|error| self.shared.error(error, Side::Producer))?
                 }
             };
-            let admitted = match self.shared.ask() {
+            let admitted = match self.shared.ask(self.seat.last) {
                 Some(admitting) => {
                     self.came_to = Some(stage);
                     Some(Here::new(&self.shared, admitting).await?)
@@ -165,7 +165,7 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
                 return Ok(Some(claimed));
             }
             let Some(stage) = self.come(deadline)? else { return Ok(None) };
-            let admitted = match self.shared.ask() {
+            let admitted = match self.shared.ask(self.seat.last) {
                 Some(admitting) => {
                     self.came_to = Some(stage);
                     let until_ns = deadline.map(|deadline| deadline.0);
@@ -245,6 +245,10 @@ impl<B: Send + Sync + 'static> PipelineEnd<B> {
         self.came_to = None;
         let claimed = self.claim_from(stage)?;
         self.seat.admitted = admitted.filter(|_| claimed.is_some());
+        // A place that found only frames to pass over does not count.
+        if let Some(admitted) = &self.seat.admitted {
+            self.seat.last = admitted.number();
+        }
         Ok(claimed)
     }
 

@@ -52,9 +52,9 @@ pub struct PipelineOptions {
     /// unless the pipeline keeps every frame.
     pub work_span: Nanos,
     /// Limits how many frames all pipelines that share this admission process at once. A frame is admitted when the
-    /// work of an earlier one has ended: frames of the highest priority first, then in the order in which their
-    /// consumers asked. Until then a newer frame may replace it. So under overload a frame that has begun has the link
-    /// nearly to itself instead of sharing it with all others. A few places keep the link busy.
+    /// work of an earlier one has ended: frames of the highest priority first, then that of the consumer whose last
+    /// frame was admitted longest ago. Until then a newer frame may replace it. So under overload a frame that has
+    /// begun has the link nearly to itself instead of sharing it with all others. A few places keep the link busy.
     ///
     /// Tasks of a frame's producer are not held back, so the consumer should upload the frame. A thread that holds a
     /// frame and waits for another one needs a place for each. Plans do not consider admissions.

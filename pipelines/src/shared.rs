@@ -90,10 +90,10 @@ impl<B> Shared<B> {
         self.options.admission.as_ref().and_then(Admission::try_admit)
     }
 
-    /// Asks for a place of the admission, if there is one.
-    pub fn ask(&self) -> Option<Admitting> {
+    /// Asks for a place of the admission, if there is one. `last` is the number of the consumer's last place.
+    pub fn ask(&self, last: u64) -> Option<Admitting> {
         let rank = u32::from(self.options.priority.get());
-        self.options.admission.as_ref().map(|admission| admission.ask(rank))
+        self.options.admission.as_ref().map(|admission| admission.ask(rank, last))
     }
 
     /// A call of the ring that waits. `failed` is the side that fails stages for the caller.

@@ -8,12 +8,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::primitive::{AtomicU32, Mutex, Ordering, lock};
+use crate::primitive::{AtomicU64, Mutex, Ordering, lock};
 use crate::refused::Error;
 use crate::waiting::{Waited, Waiting};
 
-/// An admission to a number of places. It gives them by rank, the greatest first, and within a rank in the order in
-/// which they were asked for.
+/// An admission to a number of places. It gives them by rank, the greatest first; within a rank to the one whose last
+/// place was given longest ago, and then in the order in which they were asked for.
 ///
 /// A place that is free again goes to the first that waits: one that comes later cannot take it in between.
 #[derive(Debug)]
@@ -24,22 +24,24 @@ struct Line {
     /// While a place is free, none waits.
     free: u32,
     asked: u64,
+    given: u64,
     waiting: BTreeMap<Order, Arc<Asked>>,
 }
 
-/// The rank, and the number of the question.
-type Order = (Reverse<u32>, u64);
+/// The rank, the number of the last place of the one that asks, and the number of the question.
+type Order = (Reverse<u32>, u64, u64);
 
 /// A question for a place.
 #[derive(Debug)]
 struct Asked {
-    is_admitted: AtomicU32,
+    /// The number of its place, or 0 as long as it has none.
+    place: AtomicU64,
     sleeper: Mutex<Option<Waker>>,
 }
 
 impl Asked {
     fn is_admitted(&self) -> bool {
-        self.is_admitted.load(Ordering::Acquire) != 0
+        self.place.load(Ordering::Acquire) != 0
     }
 
     /// Whether it has been admitted; if not, the waker is woken when it is.
@@ -51,10 +53,18 @@ impl Asked {
         self.is_admitted()
     }
 
-    fn admit(&self) {
-        self.is_admitted.store(1, Ordering::Release);
+    fn admit(&self, place: u64) {
+        self.place.store(place, Ordering::Release);
         let sleeper = lock(&self.sleeper).take();
         sleeper.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Line {
+    /// The number of a place that is given.
+    fn give(&mut self) -> u64 {
+        self.given += 1;
+        self.given
     }
 }
 
@@ -62,7 +72,7 @@ impl Admission {
     /// An admission to so many places.
     #[must_use]
     pub fn new(most: NonZeroU32) -> Arc<Admission> {
-        Arc::new(Admission(Mutex::new(Line { free: most.get(), asked: 0, waiting: BTreeMap::new() })))
+        Arc::new(Admission(Mutex::new(Line { free: most.get(), asked: 0, given: 0, waiting: BTreeMap::new() })))
     }
 
     /// A place, if one is free.
@@ -70,24 +80,32 @@ impl Admission {
     pub fn try_admit(self: &Arc<Admission>) -> Option<Admitted> {
         let mut line = lock(&self.0);
         line.free = line.free.checked_sub(1)?;
+        let number = line.give();
         drop(line);
-        Some(Admitted(Arc::clone(self)))
+        Some(Admitted { admission: Arc::clone(self), number })
     }
 
-    /// Asks for a place.
-    pub fn ask(self: &Arc<Admission>, rank: u32) -> Admitting {
-        let asked = Arc::new(Asked { is_admitted: AtomicU32::new(0), sleeper: Mutex::new(None) });
+    /// Asks for a place. `last` is the number of the place that the caller had last ([`Admitted::number`]), and before
+    /// its first one [`Admission::given`] at its beginning.
+    pub fn ask(self: &Arc<Admission>, rank: u32, last: u64) -> Admitting {
+        let asked = Arc::new(Asked { place: AtomicU64::new(0), sleeper: Mutex::new(None) });
         let mut line = lock(&self.0);
         line.asked += 1;
-        let order = (Reverse(rank), line.asked);
+        let order = (Reverse(rank), last, line.asked);
         if line.free > 0 {
             line.free -= 1;
-            asked.is_admitted.store(1, Ordering::Release);
+            asked.place.store(line.give(), Ordering::Release);
         } else {
             line.waiting.insert(order, Arc::clone(&asked));
         }
         drop(line);
         Admitting { admission: Arc::clone(self), order, asked, is_over: false }
+    }
+
+    /// How many places have been given.
+    #[must_use]
+    pub fn given(&self) -> u64 {
+        lock(&self.0).given
     }
 
     /// How many wait for a place.
@@ -102,20 +120,32 @@ impl Admission {
         let mut line = lock(&self.0);
         let first = line.waiting.pop_first();
         line.free += u32::from(first.is_none());
+        let first = first.map(|(_, asked)| (asked, line.give()));
         drop(line);
-        if let Some((_, asked)) = first {
-            asked.admit();
+        if let Some((asked, place)) = first {
+            asked.admit(place);
         }
     }
 }
 
 /// A place of an [`Admission`]. Dropping it gives it back.
 #[derive(Debug)]
-pub struct Admitted(Arc<Admission>);
+pub struct Admitted {
+    admission: Arc<Admission>,
+    number: u64,
+}
+
+impl Admitted {
+    /// Places are numbered as they are given, from 1 on.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.0.give_back();
+        self.admission.give_back();
     }
 }
 
@@ -146,7 +176,8 @@ impl Admitting {
 
     fn take(&mut self) -> Option<Admitted> {
         let is_mine = self.asked.is_admitted() && !std::mem::replace(&mut self.is_over, true);
-        is_mine.then(|| Admitted(Arc::clone(&self.admission)))
+        let number = self.asked.place.load(Ordering::Acquire);
+        is_mine.then(|| Admitted { admission: Arc::clone(&self.admission), number })
     }
 }
 

@@ -174,7 +174,7 @@ fn a_place_passes_between_two_sleepy_threads() {
             let (admission, buffers) = (Arc::clone(&admission), Arc::clone(&buffers));
             thread::spawn(move || {
                 for _ in 0..2 {
-                    let place = block_on(admission.ask(0));
+                    let place = block_on(admission.ask(0, 0));
                     buffers.fill(0, own);
                     assert_eq!(buffers.empty(0), own);
                     drop(place);
@@ -192,7 +192,7 @@ fn a_place_is_not_lost_with_a_question() {
     check(|| {
         let admission = Admission::new(NonZeroU32::new(1).unwrap());
         let first = admission.try_admit().unwrap();
-        let (second, third) = (admission.ask(0), admission.ask(0));
+        let (second, third) = (admission.ask(0, 0), admission.ask(0, 0));
         let leaves = thread::spawn(move || drop(second));
         let ends = thread::spawn(move || drop(first));
         let waits = thread::spawn(move || drop(block_on(third)));

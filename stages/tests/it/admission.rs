@@ -53,12 +53,12 @@ fn come_in(first: Admitted, mut line: Vec<(u32, u32, Admitting)>) -> Vec<(u32, u
 }
 
 #[test]
-fn the_greatest_rank_is_first_and_then_the_first_that_asked() {
+fn the_greatest_rank_is_first_and_then_the_one_that_was_in_longest_ago() {
     let admission = admission(1);
     let first = admission.try_admit().unwrap();
-    let ask = |(rank, number)| (rank, number, admission.ask(rank));
-    let line = [(1, 1), (1, 2), (7, 3), (0, 4), (7, 5), (1, 6)].map(ask).into_iter().collect();
-    assert_eq!(come_in(first, line), [(7, 3), (7, 5), (1, 1), (1, 2), (1, 6), (0, 4)]);
+    let ask = |(rank, last, number)| (rank, number, admission.ask(rank, last));
+    let line = [(1, 5, 1), (1, 5, 2), (7, 9, 3), (0, 0, 4), (7, 9, 5), (1, 4, 6)].map(ask).into_iter().collect();
+    assert_eq!(come_in(first, line), [(7, 3), (7, 5), (1, 6), (1, 1), (1, 2), (0, 4)]);
     assert!(admission.try_admit().is_some(), "all places are free again");
 }
 
@@ -67,7 +67,7 @@ fn as_many_are_in_as_there_are_places() {
     let admission = admission(2);
     let (first, second) = (admission.try_admit().unwrap(), admission.try_admit().unwrap());
     assert!(admission.try_admit().is_none());
-    let (mut third, wakes) = (admission.ask(0), Arc::<Wakes>::default());
+    let (mut third, wakes) = (admission.ask(0, 0), Arc::<Wakes>::default());
     assert!(poll(&mut third, &wakes).is_pending());
     drop(first);
     assert_eq!((wakes.0.load(Ordering::SeqCst), admission.waiting()), (1, 0));
@@ -84,13 +84,13 @@ fn as_many_are_in_as_there_are_places() {
 fn a_question_that_is_taken_back_keeps_none_out() {
     let admission = admission(1);
     let first = admission.try_admit().unwrap();
-    let (second, mut third) = (admission.ask(0), admission.ask(0));
+    let (second, mut third) = (admission.ask(0, 0), admission.ask(0, 0));
     drop(second);
     drop(first);
     let wakes = Arc::default();
     assert!(poll(&mut third, &wakes).is_ready());
     // One that has been admitted, and does not take its place.
-    let (first, fourth, mut fifth) = (admission.try_admit().unwrap(), admission.ask(0), admission.ask(0));
+    let (first, fourth, mut fifth) = (admission.try_admit().unwrap(), admission.ask(0, 0), admission.ask(0, 0));
     drop(first);
     assert!(poll(&mut fifth, &wakes).is_pending());
     drop(fourth);
@@ -103,10 +103,10 @@ fn a_wait_ends_at_its_deadline() {
         let (admission, parking) = (admission(1), Parking::new());
         let first = admission.try_admit().unwrap();
         let deadline = parking.now_ns() + 5 * MS;
-        assert!(admission.ask(0).wait(&parking, Some(deadline)).unwrap().is_none());
+        assert!(admission.ask(0, 0).wait(&parking, Some(deadline)).unwrap().is_none());
         assert!(parking.now_ns() >= deadline && admission.waiting() == 0);
         drop(first);
-        assert!(admission.ask(0).wait(&parking, Some(0)).unwrap().is_some(), "a free place needs no time");
+        assert!(admission.ask(0, 0).wait(&parking, Some(0)).unwrap().is_some(), "a free place needs no time");
     });
 }
 
@@ -121,11 +121,11 @@ fn many_threads_come_in_and_none_is_forgotten() {
                 thread::spawn(move || {
                     let parking = Parking::new();
                     for round in 0..400_u32 {
-                        let mut asked = admission.ask(own % 3);
+                        let mut asked = admission.ask(own % 3, u64::from(own % 2));
                         if (own + round) % 5 == 0 && poll(&mut asked, &Arc::default()).is_pending() {
                             continue;
                         }
-                        let asked = if (own + round) % 5 == 0 { admission.ask(9) } else { asked };
+                        let asked = if (own + round) % 5 == 0 { admission.ask(9, 0) } else { asked };
                         let Some(place) = asked.wait(&parking, None).unwrap() else { panic!("without a deadline") };
                         most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         thread::yield_now();
@@ -147,7 +147,7 @@ fn many_threads_come_in_and_none_is_forgotten() {
 fn the_last_waker_is_woken() {
     let admission = admission(1);
     let first = admission.try_admit().unwrap();
-    let mut second = pin!(admission.ask(0));
+    let mut second = pin!(admission.ask(0, 0));
     let (before, after) = (Arc::<Wakes>::default(), Arc::<Wakes>::default());
     for wakes in [&before, &after] {
         assert!(second.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(wakes)))).is_pending());
@@ -159,7 +159,8 @@ fn the_last_waker_is_woken() {
 /// A step of a random history. Numbers choose among those that are there.
 #[derive(Clone, Debug)]
 enum Step {
-    Ask(u32),
+    /// With a rank, and the last place.
+    Ask(u32, u64),
     Try,
     /// Takes a question back, or drops the place that has come.
     Leave(usize),
@@ -170,7 +171,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (0_u32..3).prop_map(Step::Ask),
+        3 => (0_u32..3, 0_u64..4).prop_map(|(rank, last)| Step::Ask(rank, last)),
         1 => Just(Step::Try),
         1 => (0_usize..8).prop_map(Step::Leave),
         2 => (0_usize..8).prop_map(Step::Take),
@@ -178,24 +179,29 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same by a list: the places that are out, and the questions in the order in which they came.
+/// The same by a list: the places that are out, and the questions in the order in which they came, each with its rank,
+/// its last place and, once it is admitted, the number of its place.
 #[derive(Default)]
 struct Expected {
     out: usize,
-    line: Vec<(u32, bool)>,
+    given: u64,
+    line: Vec<(u32, u64, Option<u64>)>,
 }
 
 impl Expected {
     /// Gives all free places to the first that wait.
     fn admit(&mut self, places: usize) {
         while self.out < places {
-            let waiting = self.line.iter().enumerate().filter(|(_, (_, is_admitted))| !is_admitted);
-            let Some((first, _)) = waiting.min_by_key(|(index, (rank, _))| (std::cmp::Reverse(*rank), *index)) else {
-                return;
-            };
-            self.line[first].1 = true;
-            self.out += 1;
+            let waiting = self.line.iter().enumerate().filter(|(_, (.., place))| place.is_none());
+            let order = |(index, (rank, last, _)): &(usize, &(u32, u64, _))| (std::cmp::Reverse(*rank), *last, *index);
+            let Some((first, _)) = waiting.min_by_key(order) else { return };
+            self.line[first].2 = Some(self.give());
         }
+    }
+
+    fn give(&mut self) -> u64 {
+        (self.out, self.given) = (self.out + 1, self.given + 1);
+        self.given
     }
 }
 
@@ -207,26 +213,27 @@ proptest! {
         let (mut line, mut held): (Vec<Admitting>, Vec<Admitted>) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
-                Step::Ask(rank) => {
-                    line.push(admission.ask(rank));
-                    expected.line.push((rank, false));
+                Step::Ask(rank, last) => {
+                    line.push(admission.ask(rank, last));
+                    expected.line.push((rank, last, None));
                 }
                 Step::Try => {
                     let place = admission.try_admit();
-                    prop_assert_eq!(place.is_some(), expected.out < places as usize);
-                    expected.out += usize::from(place.is_some());
+                    let is_free = expected.out < places as usize;
+                    prop_assert_eq!(place.as_ref().map(Admitted::number), is_free.then(|| expected.give()));
                     held.extend(place);
                 }
                 Step::Leave(index) if index < line.len() => {
                     drop(line.remove(index));
-                    expected.out -= usize::from(expected.line.remove(index).1);
+                    expected.out -= usize::from(expected.line.remove(index).2.is_some());
                 }
                 Step::Take(index) if index < line.len() => {
-                    let is_admitted = expected.line[index].1;
+                    let place = expected.line[index].2;
                     let polled = poll(&mut line[index], &Arc::default());
-                    prop_assert_eq!(polled.is_ready(), is_admitted);
-                    if let Poll::Ready(place) = polled {
-                        held.push(place);
+                    prop_assert_eq!(polled.is_ready(), place.is_some());
+                    if let Poll::Ready(admitted) = polled {
+                        prop_assert_eq!(Some(admitted.number()), place);
+                        held.push(admitted);
                         drop(line.remove(index));
                         expected.line.remove(index);
                     }
@@ -238,7 +245,7 @@ proptest! {
                 Step::Leave(_) | Step::Take(_) | Step::GiveBack(_) => {}
             }
             expected.admit(places as usize);
-            let waiting = expected.line.iter().filter(|(_, is_admitted)| !is_admitted).count();
+            let waiting = expected.line.iter().filter(|(.., place)| place.is_none()).count();
             prop_assert_eq!(admission.waiting(), waiting);
         }
         drop((line, held));

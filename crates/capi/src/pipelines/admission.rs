@@ -22,8 +22,8 @@ static ADMISSIONS: Handles<Arc<Admission>> = Handles::new(HandleKind::Admission)
 
 /// Makes an admission with so many places. Pipelines that have it in their options have no more frames at work than
 /// that, all together: a frame is admitted when the work of one before it has ended, those of the highest priority
-/// first, then in the order in which their consumers came. Until then a newer frame may take its place. In an overload
-/// a frame that has begun has the link nearly to itself; a few places keep the link busy.
+/// first, then that of the consumer whose last frame was admitted longest ago. Until then a newer frame may take its
+/// place. In an overload a frame that has begun has the link nearly to itself; a few places keep the link busy.
 ///
 /// A thread that holds a frame and waits for another one needs a place for each.
 ///
