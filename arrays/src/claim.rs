@@ -66,10 +66,14 @@ impl Claim {
         !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
     }
 
-    /// Whether bytes have contents from this use on alone: it overwrites them, or they were never written. Asked with
+    /// Whether bytes have contents from this use on alone: it overwrites them, or none was ever written. Asked with
     /// the dispatcher's lock held, before it is noted.
-    pub(super) fn makes_contents(&self, place: Location) -> bool {
-        let is_unwritten = || self.record.needs(&self.bytes, place).is_unwritten;
+    pub(super) fn makes_contents(&self) -> bool {
+        let is_unwritten = || {
+            let (state, mut is_all) = (&mut hal::locks::lock(&self.record.state), true);
+            state.validity.each(&self.bytes, Node::progress, |_, at| is_all &= at == Locations::NONE);
+            is_all
+        };
         self.mode == Mode::Discard || (self.mode == Mode::Write && is_unwritten())
     }
 

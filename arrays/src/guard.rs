@@ -98,7 +98,7 @@ impl Hold {
         let appended = access.transfers(&mut held, rank).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
             let there = access.append(&mut held, store.tasks.join(name), &before)?;
-            let makes_contents = claims[0].makes_contents(at);
+            let makes_contents = claims[0].makes_contents();
             let node = access.append(&mut held, store.tasks.join(name).held(), std::slice::from_ref(&there))?;
             access.note_behind(&node);
             let asked: Option<Box<dyn Asked>> = Some(Box::new(Unasked::of(&claims[0], at, &there, makes_contents)));

@@ -9,6 +9,8 @@ use crate::host::{Await, HostTurn};
 use crate::model::{Class, OpKey, Outcome, Request, StreamKey, WriteBack, scatter};
 use crate::parameters::span_ns;
 
+/// A thread that was kept out by a copy in pieces is let in before the next one, if that does not take longer.
+const WAKE_NS: u64 = 10_000;
 /// Pieces of one copy that the device has at once.
 const IN_FLIGHT: usize = 2;
 
@@ -22,35 +24,45 @@ impl SoftGpu {
         (stream, class): (Stream, Class),
         synchronous: bool,
     ) -> Outcome<()> {
-        let caller = turn.caller(self.process);
-        let mut key = turn.model().stream(caller, stream)?;
-        while !turn.model().has_no_pieces(key) {
-            turn.block(Await::Whole(key))?;
-            key = turn.model().stream(caller, stream)?;
-        }
-        turn.model().pieces_begin(key);
-        let made = self.make_pieces(turn, request, (stream, class), synchronous);
-        let caller = turn.caller(self.process);
-        turn.model().pieces_end(caller, key);
-        made
-    }
-
-    fn make_pieces(
-        &self,
-        turn: &mut HostTurn<'_>,
-        request: &Request,
-        (stream, class): (Stream, Class),
-        synchronous: bool,
-    ) -> Outcome<()> {
         self.await_earlier_work(turn, stream, synchronous)?;
         if class == Class::H2d {
-            return self.pieces_to_device(turn, request, stream, synchronous);
+            return self.alone(turn, stream, |turn| self.pieces_to_device(turn, request, stream, synchronous));
         }
         self.take_staging(turn)?;
-        let made = self.pieces_to_host(turn, request, stream);
+        let made = self.alone(turn, stream, |turn| self.pieces_to_host(turn, request, stream));
         let caller = turn.caller(self.process);
         turn.model().staging_free(caller);
         made
+    }
+
+    /// Makes the pieces, while calls of other threads that enter the stream wait. Then those that wait come first.
+    fn alone(
+        &self,
+        turn: &mut HostTurn<'_>,
+        stream: Stream,
+        pieces: impl FnOnce(&mut HostTurn<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let caller = turn.caller(self.process);
+        let mut key = turn.model().stream(caller, stream)?;
+        while !turn.model().has_no_pieces(key) {
+            self.await_whole(turn, key)?;
+            key = turn.model().stream(caller, stream)?;
+        }
+        turn.model().pieces_begin(key);
+        let made = pieces(turn);
+        let caller = turn.caller(self.process);
+        match turn.model().pieces_end(caller, key) {
+            true => made.and(self.pass(turn, WAKE_NS)),
+            false => made,
+        }
+    }
+
+    /// Waits for the end of a copy in pieces that is under way in this stream, or in one that is ordered with it.
+    pub(crate) fn await_whole(&self, turn: &mut HostTurn<'_>, key: StreamKey) -> Outcome<()> {
+        turn.model().pieces_await(self.process, true);
+        let outcome = turn.block(Await::Whole(key));
+        turn.model().pieces_await(self.process, false);
+        outcome
     }
 
     /// Waits for the work that is in the stream. No byte of a source is read before.

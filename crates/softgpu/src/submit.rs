@@ -135,7 +135,7 @@ impl SoftGpu {
             if !turn.model().has_room(key) {
                 turn.block(Await::Room(key))?;
             } else if !turn.model().has_no_pieces(key) {
-                turn.block(Await::Whole(key))?;
+                self.await_whole(turn, key)?;
             } else {
                 return Ok((caller, key));
             }

@@ -344,21 +344,32 @@ pub fn thaws_what_it_leaves(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A thread that waits for its elements meanwhile is told why it does not get them.
-pub fn is_told_by_a_thread_that_waits(rig: &Rig) -> Outcome {
-    let (bed, host) = (bed::open(rig)?, rig.driver().host());
-    let array = bed.arrays.array_of(&[1.0_f32; COUNT])?;
-    let slow = bed.arrays.launch("slow", (read_write(&array),), |_, _| Ok(More::Done)).held().submit()?;
-    let ends = || {
-        host.sleep(Nanos::from_ms(1));
-        let reader = bed.arrays.launch("reads", (read(&array),), |_, _| Ok(More::Done)).submit()?;
+/// An access to an array of which one half was never written goes: uses of the other half behind it have its contents.
+pub fn leaves_what_was_written(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    for at in [Location::Device(0), Location::Host] {
+        let array = bed.arrays.array::<f32>(&[COUNT])?;
+        bed.arrays
+            .host("fills", (discard(&array).part(0..COUNT / 2),), |(half,)| {
+                half.fill(7.0);
+                Ok(())
+            })
+            .submit()?;
+        let slow = bed.arrays.launch("slow", (read_write(&array).part(0..COUNT / 2),), |_, _| Ok(More::Done)).held();
+        let slow = slow.submit()?;
+        let access = write(&array).open_at(at)?;
+        let changes = bed.arrays.host("changes", (read_write(&array).part(0..COUNT / 2),), |(half,)| {
+            half[0] += 1.0;
+            Ok(())
+        });
+        let changes = changes.submit()?;
+        drop(access);
         slow.release()?;
-        bed.arrays.clone().finish()?;
-        reader.wait()
-    };
-    let (told, ended) = with_another(rig, |_| Ok(array.change().map(drop)), ends);
-    ended?;
-    contains(told?, "have them before, or end the access")
+        changes.wait()?;
+        let half = read(&array).part(0..COUNT / 2).open()?;
+        same("the written half", &[half[0], half[1]], &[8.0, 7.0])?;
+    }
+    Ok(())
 }
 
 /// One result of a reduction cannot be combined: the next one is, and the next end brings both.

@@ -6,7 +6,7 @@ mod cancels;
 mod checked;
 mod devices;
 mod end;
-mod end_beside;
+pub mod end_beside;
 mod end_programs;
 mod failures;
 mod full;
@@ -58,8 +58,7 @@ pub const ALL: &[(&str, Check)] = table! { named;
     end_beside: is_told_of_what_an_access_would_hide brings_what_came_for_no_access is_told_of_what_does_not_come
         of_many waits_for_other_threads is_told_of_a_section_at_home is_told_of_reductions_behind_an_access
         leaves_those_behind_an_access combines_what_no_access_keeps combines_what_can_be
-        waits_once_for_what_does_not_end runs_nothing_without_contents thaws_what_it_leaves
-        is_told_by_a_thread_that_waits;
+        waits_once_for_what_does_not_end runs_nothing_without_contents thaws_what_it_leaves leaves_what_was_written;
     end_programs: bring_all_that_can_come;
     failures: of_a_computation unwritten aliased repeated beside_the_host beside_two_of_the_host
         behind_work_of_its_lane;

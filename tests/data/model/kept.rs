@@ -1,11 +1,12 @@
 //! Arrays keep the things that they need, and no others: no object is left, and no thread waits for ever.
 
 use hal::Nanos;
-use overtake::data::{ArrayOptions, discard, read};
-use overtake::task::Error;
+use overtake::data::{ArrayOptions, discard, read, read_write};
+use overtake::task::{Error, More};
 
 use super::{on, on_two};
 use crate::bed::{self, Bed};
+use crate::checks::end_beside;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::machine::Held;
 use crate::raw;
@@ -80,6 +81,27 @@ pub fn a_wait_without_end_is_told() -> Outcome {
         same("the sum", &sum.read()?[0], &4.0)?;
         bed.arrays.wait()?;
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+    })
+}
+
+/// A thread that waits for its elements while the arrays end is told why it does not get them.
+pub fn a_thread_that_waits_at_the_end_is_told() -> Outcome {
+    on(|_, rig| {
+        let (bed, host) = (bed::open(rig)?, rig.driver().host());
+        let array = bed.arrays.array_of(&[1.0_f32; COUNT])?;
+        let slow = bed.arrays.launch("slow", (read_write(&array),), |_, _| Ok(More::Done)).held().submit()?;
+        let ends = || {
+            host.sleep(Nanos::from_ms(1)); // the other thread waits by then
+            let reader = bed.arrays.launch("reads", (read(&array),), |_, _| Ok(More::Done)).submit()?;
+            slow.release()?;
+            bed.arrays.clone().finish()?;
+            reader.wait()
+        };
+        let (told, ended) = end_beside::with_another(rig, |_| Ok(array.change().map(drop)), ends);
+        ended?;
+        let told = told?.map_or_else(|error| error.to_string(), |()| "nothing".to_owned());
+        ensure!(told.contains("have them before, or end the access"), "{told}");
+        Ok(())
     })
 }
 

@@ -19,7 +19,7 @@ pub type OnModel = fn() -> Outcome;
 pub const ALL: &[(&str, OnModel)] = table! { named;
     faults: of_an_upload of_a_download of_a_crossing every_call every_call_on_two every_call_elsewhere;
     kept: nothing nothing_of_a_run_elsewhere a_closed_dispatcher a_task_of_another_set_is_left
-        a_wait_without_end_is_told;
+        a_wait_without_end_is_told a_thread_that_waits_at_the_end_is_told;
     overlap: more_chains_than_lanes;
     real_time: functions_submit late_accesses serial_submissions;
     storms: calls_fail;

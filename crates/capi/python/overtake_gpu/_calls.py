@@ -104,6 +104,7 @@ class Owner(_lib.Finalized):
             call(name, self._handle, _lib.Also(ends))
         except Error as error:
             if not was_ending or error.code != _lib.INVALID_HANDLE:
+                self._is_ending = False  # this answer has been told
                 raise
         self._forget()
 

@@ -273,7 +273,8 @@ def go_on_in_a_child():
     overtake_gpu.Template()
     child = os.fork()
     if child == 0:
-        signal.alarm(SECONDS)
+        faulthandler.register(signal.SIGALRM, chain=True)
+        signal.alarm(SECONDS - 5)
         return
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code < 0:

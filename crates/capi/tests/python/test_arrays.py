@@ -535,6 +535,13 @@ class Arrays(WithDispatcher):
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=paths)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
+    def test_a_release_that_was_refused_is_no_release(self):
+        with overtake_gpu.Dispatcher(devices=[0]) as dispatcher, dispatcher.arrays() as arrays:
+            adopted = arrays.adopt(Stranger(self.device, [1.0] * COUNT))
+            with adopted.read():
+                self.assertRaisesRegex(overtake_gpu.Error, "access", adopted.release)
+        self.assertRaises(overtake_gpu.Error, adopted.release)
+
     def test_the_garbage_is_collected_only_where_an_access_may_be_lost(self):
         held, collects = self.tasks.join("held", held=1), []
         with (

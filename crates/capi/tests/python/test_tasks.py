@@ -343,7 +343,8 @@ class Tasks(WithDispatcher):
     def ends_well(self, program):
         """A process of its own, whose hooks for forks stay there."""
         paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        command = [sys.executable, "-B", "-c", textwrap.dedent(program)]
+        # Later versions of CPython warn of a fork beside threads.
+        command = [sys.executable, "-B", "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(program)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=paths)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 

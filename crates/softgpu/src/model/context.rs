@@ -79,6 +79,8 @@ pub(crate) struct Process {
     /// Calls that wait for the device and keep the other threads out of the driver meanwhile.
     pub(crate) keeps_out: u32,
     pub(crate) staging: super::pageable::StagingMemory,
+    /// Threads that wait for the end of a copy in pieces.
+    pub(crate) pieces_awaited: u32,
 }
 
 /// The primary context of a device.

@@ -51,8 +51,14 @@ impl Model {
         self.contexts[context].in_pieces.push(key);
     }
 
-    /// It has ended, or its stream has.
-    pub(crate) fn pieces_end(&mut self, caller: Caller, key: StreamKey) {
+    /// A thread begins to wait for the end of such a copy, or waits no more.
+    pub(crate) fn pieces_await(&mut self, process: usize, begins: bool) {
+        let awaited = &mut self.processes[process].pieces_awaited;
+        *awaited = if begins { *awaited + 1 } else { *awaited - 1 };
+    }
+
+    /// It has ended, or its stream has. Returns whether a thread waits for that.
+    pub(crate) fn pieces_end(&mut self, caller: Caller, key: StreamKey) -> bool {
         for context in self.contexts.values_mut() {
             if let Some(place) = context.in_pieces.iter().position(|other| *other == key) {
                 context.in_pieces.swap_remove(place);
@@ -60,6 +66,7 @@ impl Model {
             }
         }
         self.agenda.push(caller.at, Due::Wake);
+        self.processes[caller.process].pieces_awaited > 0
     }
 
     /// Takes the staging memory, if it is free, and not promised to a thread that has waited for long.
