@@ -18,6 +18,9 @@ const CHANGE_MIN_ONCE: f64 = 0.1;
 /// A program that takes longer by less only pays for the start of overtake.
 const START_US: f64 = 500_000.0;
 
+/// A program that takes less by less shows how much the starts of programs scatter.
+const SCATTER_US: f64 = 20_000.0;
+
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
@@ -149,11 +152,7 @@ pub fn table(rounds: &[Round]) -> Table {
 /// The answer, from what was measured, and what was seen of all native runs together.
 pub fn judge(rounds: &[Round], natively: &Observed) -> Help {
     let waits = ratios(rounds, |run| mean_us(&run.behind));
-    let times_taken = ratios(rounds, |run| Some(run.wall_us));
-    let change_min = if rounds.len() == 1 { CHANGE_MIN_ONCE } else { CHANGE_MIN };
-    let (waits, time) = (agreed(&waits, SHORTER_MIN), agreed(&times_taken, 1.0 + change_min));
-    let longer_us = median(rounds.iter().map(|round| round.overtake.wall_us - round.native.wall_us).collect());
-    let time = time.filter(|ratio| *ratio > 1.0 || longer_us >= Some(START_US));
+    let (waits, time) = (agreed(&waits, SHORTER_MIN), time(rounds));
     let count = match rounds.len() {
         1 => "one round, which is little to go by".to_owned(),
         many => format!("{many} rounds"),
@@ -195,6 +194,15 @@ pub fn judge(rounds: &[Round], natively: &Observed) -> Help {
             cure: Some("running it without overtake".to_owned()),
         },
     }
+}
+
+/// The ratio of the program's times, if it has changed.
+fn time(rounds: &[Round]) -> Option<f64> {
+    let change_min = if rounds.len() == 1 { CHANGE_MIN_ONCE } else { CHANGE_MIN };
+    let ratio = agreed(&ratios(rounds, |run| Some(run.wall_us)), 1.0 + change_min)?;
+    let longer_us = median(rounds.iter().map(|round| round.overtake.wall_us - round.native.wall_us).collect())?;
+    let has_changed = if ratio > 1.0 { longer_us <= -SCATTER_US } else { longer_us >= START_US };
+    has_changed.then_some(ratio)
 }
 
 /// The median of ratios that all are on one side of 1, and lie further from it than `min` at the median.
@@ -304,6 +312,14 @@ mod tests {
             said.answer == Answer::Helps && said.what.contains("30.7 us in place of 4.74 ms on average"),
             "{said:?}"
         );
+    }
+
+    #[test]
+    fn the_scatter_of_starts_is_no_difference() {
+        for (natively_us, us, answer) in [(17_600.0, 15_700.0, Answer::Little), (1e6, 0.8e6, Answer::Helps)] {
+            let rounds = [round((natively_us, 0.0, 50.0), (us, 0.0, 50.0))];
+            assert_eq!(judge(&rounds, &contended(&Observed::default())).answer, answer);
+        }
     }
 
     #[test]
