@@ -267,6 +267,10 @@ impl Program {
     /// A use with relaxed access, which needs the bytes too.
     fn relaxes(&mut self, bytes: Range<usize>, place: Location) {
         self.reads(bytes.clone(), place);
+        // One that finds bytes lost is not submitted.
+        if self.bytes[bytes.clone()].iter().any(|byte| byte.lost.is_some()) {
+            return;
+        }
         let node = self.node();
         self.validity.relaxes(&(bytes.start as u64..bytes.end as u64), place, &node);
         for at in bytes {
